@@ -3,19 +3,24 @@
 Every figure is the median of several rounds: by the clock, and, less disturbed by other programs, the least processor
 time of one. The conversations are made of words in the frequencies of a natural
 language, ten prompts and answers each, of twenty projects.
+
+    python -m benchmarks.conversations [FOLDER]
+
+FOLDER is where `npm install @mariozechner/pi-coding-agent` was run: then pi is measured on the same conversations.
 """
 
 import json
 import random
 import resource
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.peers import print_reports
+from benchmarks.peers import measure_pi, print_reports
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.prompt_history import PromptHistory
@@ -117,6 +122,8 @@ def main() -> None:
         print(f"{CONVERSATIONS:,} conversations of {2 * TURNS} messages, {size / 1e6:.0f} MB")
         find_conversations(store)
         find_prompts(store)
+        if len(sys.argv) > 1:
+            measure_pi(store.conversations, Path(sys.argv[1]))
     print_reports()
 
 

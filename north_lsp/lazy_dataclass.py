@@ -119,7 +119,7 @@ def _is_of_the_class(annotation: object) -> bool:
 
 
 def _with_slots(cls: Any, space: dict[str, Any], names: Sequence[str]) -> Any:
-    """Make the class anew, with slots for its fields."""
+    """Make the class again, with slots for its fields."""
     inherited = {slot for base in cls.__mro__[1:-1] for slot in _slots_of(base)}
     for name in ("__dict__", "__weakref__", *names):
         space.pop(name, None)

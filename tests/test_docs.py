@@ -2,6 +2,7 @@
 built as a site, with every page in it."""
 
 import ast
+import configparser
 import json
 import re
 import shlex
@@ -19,6 +20,7 @@ from north_lsp.command_policy.rules import propose
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.settings_reader import NOT_HERE
 from tests.command_policy.test_rules import asks, make_place
 from tests.support.patience import PATIENCE
 
@@ -191,7 +193,7 @@ def test_commands_in_examples_are_understood() -> None:
 
 
 def test_settings_that_pages_name_exist() -> None:
-    keys = {name for row in declared(Settings).values() for name in row.setting.names}
+    keys = {name for row in declared(Settings).values() for name in row.setting.names} | NOT_HERE.keys()
     groups = {key.partition(".")[0] for key in keys if "." in key}
     others = {"auth.status", "auth.terminal", "bash.exe", "context.settings"}  # of ACP, of Windows, in code
     for page in FOR_USERS:
@@ -265,3 +267,55 @@ def test_the_map_has_every_room() -> None:
     rooms = {path.parent.relative_to(package).as_posix() + "/" for path in package.rglob("__init__.py")}
     rooms = {room for room in rooms - {"./"} if not room.startswith("cli/demo/sample/")}
     assert sorted(rooms - named) == []
+
+
+def layers_of(contract: str) -> list[set[str]]:
+    """The layers of a contract of imports, from above."""
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / ".importlinter")
+    lines = contracts[f"importlinter:contract:{contract}"]["layers"].strip().splitlines()
+    return [set(line.split(" | ")) for line in lines]
+
+
+def test_the_map_has_the_order_of_the_contracts() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    packages = text.partition("in this order: ")[2].partition(", and at the bottom")[0].split(", ")
+    bottom = text.partition(", and at the bottom")[2].partition("`.importlinter`")[0]
+    named = {re.sub(r"\.py$|/$", "", name) for name in _CODE.findall(bottom)}
+    layers = layers_of("layers")
+    assert [set(one.split(" | ")) for one in packages] + [named] == [*layers[:-2], layers[-2] | layers[-1]]
+
+    rows = re.findall(r"^\| `agent/(\w+)/` \|", text, re.MULTILINE)
+    place = {room: place for place, rooms in enumerate(layers_of("agent")) for room in rooms}
+    assert sorted(rows) == sorted(place)
+    assert rows == sorted(rows, key=place.__getitem__)
+
+
+NVIM = ROOT / "nvim-client"
+NVIM_PAGES = ("README.md", "doc/north.txt")
+
+
+@pytest.mark.parametrize("name", NVIM_PAGES)
+def test_the_plugins_pages_have_every_option_with_its_default(name: str) -> None:
+    config = (NVIM / "lua" / "north" / "config.lua").read_text("utf-8")
+    defaults = config.partition("local defaults = {")[2].partition("\n}\n")[0]
+    options = re.findall(r"^ +(\w+) = ([^{\n]+),$", defaults, re.MULTILINE)
+    assert len(options) > 25
+    page = (NVIM / name).read_text("utf-8")
+    assert [f"{key} = {value}" for key, value in options if f"{key} = {value}" not in page] == []
+
+
+@pytest.mark.parametrize("name", NVIM_PAGES)
+def test_the_plugins_pages_have_every_command(name: str) -> None:
+    lua = (NVIM / "lua" / "north" / "command.lua").read_text("utf-8")
+    commands = set(re.findall(r"^  \[?\"?([a-z]+)\"?\]? = (?=function|\{|[a-z])", lua, re.MULTILINE))
+    assert {"review", "attach", "thinking"} <= commands
+    page = re.sub(r"\s+", " ", (NVIM / name).read_text("utf-8"))
+    assert sorted(one for one in commands if not re.search(rf"\bNorth (?:\w+, )*{one}\b", page)) == []
+
+
+def test_the_table_of_editors_in_the_readme_has_each_of_their_pages() -> None:
+    table = (ROOT / "README.md").read_text("utf-8").partition("## Your editor")[2].partition("\n## ")[0]
+    about_all = {"install.md", "keys.md", "platforms.md"}
+    pages = sorted(page.name for page in ROOT.glob("docs/start/*.md") if page.name not in about_all)
+    assert [page for page in pages if f"(docs/start/{page}" not in table] == []

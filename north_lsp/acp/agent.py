@@ -34,7 +34,7 @@ from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.display import one_line, visible
-from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
+from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
@@ -300,7 +300,7 @@ class AcpAgent:
     def _allowed(self, params: Params) -> Allowed:
         """Return which models the session named in the params may use; all models if none is named."""
         session = self._sessions.get(str(params.get("sessionId")))
-        return session.choice.allowed if session is not None else ALL_MODELS
+        return session.choice.allowed if session is not None else Allowed()
 
     async def _announce_models(self) -> None:
         """Tell the client of every session that the available models or keys have changed."""

@@ -43,7 +43,7 @@ def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
 
 def opened_fields(session: Session, queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
     """Return the fields of a load's answer that say what an earlier process left: prompts that were not sent, and a
-    turn that can go on; and which other process has the conversation."""
+    turn that can continue; and which other process has the conversation."""
     left, holder = session.unfinished, session.sharing.holder
     north: dict[str, Any] = {"queued": _rows(queued_prompts)} if queued_prompts else {}
     north |= {"unfinished": {"reason": left.reason}} if left is not None else {}
@@ -105,7 +105,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         return {"ok": was_running, "queued": _rows(back)}
 
     async def stop_call(params: Params, call: Call) -> object:
-        """Stop a call that runs; the turn goes on. Returns `{stopped}`, false if there is none to stop."""
+        """Stop a call that runs; the turn continues. Returns `{stopped}`, false if there is none to stop."""
         return {"stopped": session_of(params).running_calls.stop(read.text(params, "toolCallId"))}
 
     async def abort_and_prompt(params: Params, call: Call) -> object:
@@ -115,9 +115,19 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         session.cancel()
         back = session.unsent.pop()
         answer = await prompt(params, call)
-        confirm_after(call, session, back)
-        stopped = answer.get("stopReason") if isinstance(answer, dict) else None
-        return {"ok": True, "stopReason": stopped, "queued": _rows(back)}
+        of_the_new_turn = call.after
+
+        async def confirm() -> None:
+            session.unsent.confirm(back)
+            if of_the_new_turn is not None:
+                await of_the_new_turn()
+
+        call.after = confirm
+        said = answer if isinstance(answer, dict) else {}
+        north = said.get("_meta", {}).get("north", {})
+        error = {"error": north["error"]} if "error" in north else {}
+        queued = [*_rows(back), *north.get("queued", [])]
+        return {"ok": True, "stopReason": said.get("stopReason"), "queued": queued, **error}
 
     async def listed(params: Params, call: Call) -> object:
         return _queue(session_of(params))

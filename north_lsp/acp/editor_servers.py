@@ -11,7 +11,7 @@ from north_lsp.rpc.peer import Call, Peer
 
 
 class EditorServers:
-    """Those of one connection."""
+    """Reaches the servers that one connection's client has in itself."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer

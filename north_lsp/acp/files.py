@@ -1,6 +1,6 @@
 """The client's texts through ACP's `fs/*`. Clients differ in how they answer for missing files and in how they write
 texts, so nothing is taken for granted: the result of every write is read back. Nothing that a client does loses a text:
-what is not known is not written over, and a write that fails is taken back."""
+what is not known is not written over, and a write that fails is undone."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ class ClientFiles:
                     await anyio.to_thread.run_sync(remove_created, change.path, change.relative, change.old_text)
                     made.append(change)
                     continue
-                await anyio.to_thread.run_sync(ensure_unchanged, change)
+                await self._ensure_unchanged(change)
                 tried[change.path] = (change, None)
                 await self._write(change, change.new_text)
                 now = await self._current(change)
@@ -153,6 +153,18 @@ class ClientFiles:
                 raise ToolError("IO_ERROR", told, "read it again, and tell the user", error.details) from error
             raise
         return made
+
+    async def _ensure_unchanged(self, change: FileChange) -> None:
+        """Check before each single write that the file is what the edit was made for, on disk and in the client: the
+        user types while the files before it are written. Raises ToolError STALE, and UnsavedUnknown."""
+        await anyio.to_thread.run_sync(ensure_unchanged, change)
+        # Some clients tell the user of each file that they are asked for and do not have.
+        shown = None if change.action == "create" else await self._asked(change.path)
+        if shown is None or is_same(shown.removeprefix("\ufeff"), (change.old_text or "").removeprefix("\ufeff")):
+            return
+        raise ToolError(
+            "STALE", f"{change.relative} was changed in the editor meanwhile; nothing was written", "read it again"
+        )
 
     async def _write(self, change: FileChange, text: str) -> None:
         params = {"sessionId": self._session_id, "path": str(change.path), "content": text}

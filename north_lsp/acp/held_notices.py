@@ -18,7 +18,7 @@ def holds_notices(client: Client) -> bool:
 
 
 class HeldNotices:
-    """Those of one session."""
+    """Holds the notices of one session until its next prompt."""
 
     def __init__(self) -> None:
         self._held: deque[dict[str, Any]] = deque(maxlen=_MOST)

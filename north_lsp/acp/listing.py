@@ -1,5 +1,5 @@
 """`session/list`: the stored conversations, page by page. A cursor names the last one of the page before, so that
-nothing is listed twice when conversations go on between two pages."""
+nothing is listed twice when conversations continue between two pages."""
 
 import base64
 import binascii

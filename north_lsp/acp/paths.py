@@ -1,4 +1,4 @@
-"""`_north/paths/complete`: what a user may mean by the letters behind an `@`, also besides paths."""
+"""`_north/paths/complete`: what a user may mean by the letters after an `@`, also besides paths."""
 
 from collections.abc import Callable
 from typing import Any

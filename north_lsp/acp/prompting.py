@@ -1,4 +1,4 @@
-"""`session/prompt`, and North's methods for a turn: going on with one, steering it, its retries."""
+"""`session/prompt`, and North's methods for a turn: continuing with one, steering it, its retries."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -39,7 +39,7 @@ def prompt_methods(
         return answer
 
     async def resume(params: Params, call: Call) -> object:
-        """Go on with the turn that an earlier process did not finish. Answers like `session/prompt`."""
+        """Continue with the turn that an earlier process did not finish. Answers like `session/prompt`."""
         session = session_of(params)
         return await _turn(session, call, session.intake.resume_turn)
 

@@ -6,7 +6,6 @@ from north_lsp.acp import params as read
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.rpc.messages import Params, invalid_params
 from north_lsp.rpc.peer import Call, Handler
-from north_lsp.storage.log_view import MOST_LINES
 
 _LINES = 500
 _LEVELS = ("debug", "info", "warn", "error")
@@ -18,8 +17,8 @@ def storage_methods(kept: KeptData) -> dict[str, Handler]:
     async def log(params: Params, call: Call) -> object:
         """Return the end of the log: `{lines?, level?, event?}` → `{path, lines}`."""
         lines = params.get("lines", _LINES)
-        if not isinstance(lines, int) or isinstance(lines, bool) or not 0 < lines <= MOST_LINES:
-            raise invalid_params("lines", f"must be a number from 1 to {MOST_LINES}")
+        if not isinstance(lines, int) or isinstance(lines, bool) or not 0 < lines <= kept.most_lines:
+            raise invalid_params("lines", f"must be a number from 1 to {kept.most_lines}")
         level = read.optional_text(params, "level") or "debug"
         if level not in _LEVELS:
             raise invalid_params("level", f"must be one of {', '.join(_LEVELS)}")

@@ -1,6 +1,8 @@
 """Commands in the client's own terminals, through ACP's `terminal/*`."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import anyio
 
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
-from north_lsp.rpc.peer import Peer
+from north_lsp.rpc.peer import Late, Peer
 
 _MAX_BYTES = 50_000
 _SECONDS = 10.0
@@ -37,7 +39,8 @@ class ClientTerminal:
             "env": [{"name": name, "value": value} for name, value in environ.items()],
             "outputByteLimit": _MAX_BYTES,
         }
-        answer = await _ask(peer, "terminal/create", params, _CREATE_SECONDS)
+        late = partial(_close_late, peer, session_id)
+        answer = await _ask(peer, "terminal/create", params, _CREATE_SECONDS, late)
         id = answer.get("terminalId")
         if not isinstance(id, str):
             raise ToolError("UNAVAILABLE", "the editor opened no terminal")
@@ -69,10 +72,23 @@ class ClientTerminal:
         return {"sessionId": self._session_id, "terminalId": self.id}
 
 
-async def _ask(peer: Peer, method: str, params: dict[str, Any], seconds: float = _SECONDS) -> dict[str, Any]:
+async def _close_late(peer: Peer, session_id: str, answer: object) -> None:
+    """Close a terminal that the editor opened after North gave up: what runs there is wanted no more."""
+    id = answer.get("terminalId") if isinstance(answer, dict) else None
+    if not isinstance(id, str):
+        return
+    terminal = ClientTerminal(peer, session_id, id)
+    for close in (terminal.kill, terminal.release):
+        with contextlib.suppress(ToolError):  # nobody is left to be told
+            await close()
+
+
+async def _ask(
+    peer: Peer, method: str, params: dict[str, Any], seconds: float = _SECONDS, late: Late | None = None
+) -> dict[str, Any]:
     try:
         with anyio.fail_after(seconds):
-            answer = await peer.request(method, params, cancellable=True)
+            answer = await peer.request(method, params, cancellable=True, late=late)
     except TimeoutError:
         raise ToolError("UNAVAILABLE", f"the editor did not answer {method} within {seconds:g} s") from None
     except RpcError as error:

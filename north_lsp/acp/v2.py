@@ -98,7 +98,7 @@ def commands(rows: list[Fields]) -> list[Fields]:
 
 def permission(params: Fields, *, knows_north: bool) -> Fields:
     """Return the params of `session/request_permission`. A command is the question's subject itself, and what is said
-    about it stands below its title."""
+    about it is below its title."""
     call = params["toolCall"]
     asked = call.get("rawInput")
     subject: Fields

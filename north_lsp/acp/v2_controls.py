@@ -10,7 +10,7 @@ _FINAL = ("completed", "failed", "cancelled")
 
 
 class CallControls:
-    """Those of one session."""
+    """Stops calls and terminals of one session."""
 
     def __init__(self) -> None:
         self._commands: dict[str, str] = {}

@@ -3,7 +3,7 @@ states that version 1 does not have."""
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 from itertools import count
 from typing import Any
@@ -16,7 +16,7 @@ from north_lsp.acp.v2_controls import CallControls
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import RpcError
-from north_lsp.rpc.peer import Peer
+from north_lsp.rpc.peer import Late, Peer
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class V2Peer(Peer):
 
     @contextlib.contextmanager
     def prompting(self, session: str, prompt: Prompt) -> Iterator[None]:
-        """Let a prompt be the one that the next turn of a session is about."""
+        """Note which prompt the next turn of a session is about."""
         self._prompts[session] = prompt
         try:
             yield
@@ -117,9 +117,7 @@ class V2Peer(Peer):
             case _:
                 await super().notify(method, params)
 
-    async def request(
-        self, method: str, params: Any, *, cancellable: bool = False, late: Callable[[Any], None] | None = None
-    ) -> Any:
+    async def request(self, method: str, params: Any, *, cancellable: bool = False, late: Late | None = None) -> Any:
         """Send a request of version 1 as version 2 has it. Raises RpcError."""
         session = params.get("sessionId") if isinstance(params, dict) else None
         if session in self._prompts:

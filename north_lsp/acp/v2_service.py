@@ -147,7 +147,7 @@ class V2Service:
         return {"configOptions": v2.config_options(changed["configOptions"])}
 
     async def _prompt(self, params: Params, call: Call) -> object:
-        """Insert a prompt, after the turn that runs, and answer with the id of its message. The turn goes on behind the
+        """Insert a prompt, after the running turn, and answer with the id of its message. The turn continues behind the
         answer."""
         id = read.text(params, "sessionId")
         read.prompt_parts(params)  # what is wrong with it is said now, and not when its turn comes

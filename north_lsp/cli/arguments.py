@@ -120,8 +120,8 @@ def _fill(command: Command) -> Callable[[Parser], None]:
 
 
 def _add_global(parser: Parser, *, takes_model: bool, default: Any) -> None:
-    """Add the options that may stand before the command and after it. The default of those after it is not to touch
-    what was given before."""
+    """Add the options that may come before the command and after it. The default of those after it is not to touch what
+    was given before."""
     shared = parser.add_argument_group("options before or after the command")
 
     def add(name: str, **options: Any) -> None:

@@ -110,6 +110,7 @@ def _login(parser: ArgumentParser) -> None:
 
 def _logout(parser: ArgumentParser) -> None:
     parser.add_argument("provider", nargs="?", metavar="PROVIDER", help="whose keys (default: shows them and asks)")
+    parser.add_argument("--json", action="store_true", help="print what is stored as JSON, and remove nothing")
 
 
 def _setup(parser: ArgumentParser) -> None:

@@ -220,8 +220,10 @@ def _models(options: Options) -> Iterator[Finding]:
 
 def _saved(known: Catalog, saved: str | None) -> Iterator[Finding]:
     """Yield whether the saved model is unknown, which nobody notices while another one is asked for."""
+    if saved is None:
+        return
     try:
-        known.find(saved or "default")
+        known.find(saved)
     except UnknownModel as error:
         yield Finding("warning", f"the saved model: {error}", "correct selectedModel, or choose one with `/model`")
 

@@ -1,5 +1,6 @@
 """`north-lsp login`, `logout` and `setup provider`. Keys are typed without being shown, and nothing prints them."""
 
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -109,6 +110,30 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
         return 0
     except OSError as error:
         raise UsageError(str(error)) from None
+
+
+def stored_as_json(options: Options, provider: str | None, say: Say) -> int:
+    """Show the stored keys (of a provider) and sign-ins as JSON, without asking. Returns the exit code. Raises
+    UsageError."""
+    store = CredentialStore(Locations.from_environment(options.environ))
+    try:
+        rows: list[dict[str, object]] = [
+            {
+                "provider": key.provider,
+                "kind": "key",
+                "label": key.label,
+                "ending": key.ending,
+                "createdAt": key.created_at,
+                "lastUsedAt": key.last_used_at,
+            }
+            for key in store.all_keys()
+            if provider in (None, key.provider)
+        ]
+        rows += [{"provider": id, "kind": "sign-in"} for id in store.sign_ins() if provider in (None, id)]
+    except OSError as error:
+        raise UsageError(str(error)) from None
+    say(json.dumps(rows, indent=2, ensure_ascii=False))
+    return 0
 
 
 def setup_provider(

@@ -237,8 +237,10 @@ def _login(arguments: "argparse.Namespace", options: Options) -> int:
 
 
 def _logout(arguments: "argparse.Namespace", options: Options) -> int:
-    from north_lsp.cli.login import logout
+    from north_lsp.cli.login import logout, stored_as_json
 
+    if arguments.json:
+        return stored_as_json(options, arguments.provider, print)
     return logout(options, arguments.provider, _ask, print)
 
 

@@ -19,7 +19,8 @@ Say = Callable[[str], object]
 
 
 def settings(options: Options, words: Sequence[str], place: Place, as_json: bool, say: Say, complain: Say) -> int:
-    """Do what the words say; returns the exit code. Raises UsageError for words that make no sense."""
+    """Show or change settings, as the words say; returns the exit code. Raises UsageError for words that make no
+    sense."""
     locations = Locations.from_environment(options.environ)
     root = find_root(options.path or Path.cwd()).resolve()
     trust = Trust(locations, project_hash(root))

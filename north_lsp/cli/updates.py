@@ -34,11 +34,15 @@ def updates(environ: Mapping[str, str], address: str = _ADDRESS) -> Finding:
     try:
         newest = anyio.run(_newest, environ, address)
     except _Unanswered as error:
-        return Finding("warning", f"whether there is a newer North is not known: PyPI {error}", "try again later")
+        return Finding(
+            "warning", f"North could not find out whether there is a newer version: PyPI {error}", "try again later"
+        )
     except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError, *_OF_PROXIES) as error:
         reason = one_line(str(error) or type(error).__name__, 200)
         return Finding(
-            "warning", f"whether there is a newer North is not known: PyPI cannot be reached ({reason})", TO_REACH
+            "warning",
+            f"North could not find out whether there is a newer version: PyPI cannot be reached ({reason})",
+            TO_REACH,
         )
     if newest is None:
         return Finding("note", "PyPI has no version of North: this one was installed from somewhere else")
@@ -66,7 +70,7 @@ async def _newest(environ: Mapping[str, str], address: str) -> str | None:
             async for part in answer.aiter_bytes():
                 body += part
                 if len(body) > _MOST_BYTES:
-                    raise _Unanswered("answered with too much")
+                    raise _Unanswered("sent too long an answer")
     return _version_in(body)
 
 
@@ -76,7 +80,7 @@ def _version_in(body: bytes) -> str:
     except (ValueError, LookupError, TypeError, RecursionError):
         found = None
     if not isinstance(found, str) or _VERSION.fullmatch(found) is None:
-        raise _Unanswered("answered with something else than a version")
+        raise _Unanswered("sent something other than a version")
     return found
 
 

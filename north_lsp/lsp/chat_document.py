@@ -118,7 +118,7 @@ class ChatDocument:
         return await self._edits.text(self.path) or ""
 
     async def write(self, events: Iterable[Event]) -> None:
-        """Write the document anew, unless the editor has it open. What is unsent in it stays. Raises OSError."""
+        """Write the document again, unless the editor has it open. What is unsent in it stays. Raises OSError."""
         former = await self.text()
         text, self.calls = self._anew(events, former)
         if text == former or (former and self._edits.opened(self.path) is not None):
@@ -128,7 +128,7 @@ class ChatDocument:
         await anyio.to_thread.run_sync(write_document, self.path, text)
 
     async def renew(self, events: Iterable[Event]) -> None:
-        """Write the document anew, also where the editor has it open. Raises Refused, OSError."""
+        """Write the document again, also where the editor has it open. Raises Refused, OSError."""
         shown = tuple(events)
         async with self._lock:
             for _ in range(_TRIES):

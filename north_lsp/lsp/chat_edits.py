@@ -1,7 +1,6 @@
 """Puts text into a document of North's: into the editor's text where it is open there, else into the file.
 
-Nothing of what stands there is ever replaced, so that whatever the user types meanwhile stays.
-"""
+Nothing of what is there is ever replaced, so that whatever the user types meanwhile stays."""
 
 import os
 from collections.abc import Callable

@@ -101,8 +101,8 @@ class ChatFeatures:
         return rows
 
     def _work(self, session: Session) -> Iterator[tuple[int, str, str, list[Any]]]:
-        """Yield how far the goal and the workflow are, and what the user can decide about them. A running turn goes on
-        by itself."""
+        """Yield how far the goal and the workflow are, and what the user can decide about them. A running turn
+        continues by itself."""
         work = session.goal_and_work.now
         offered = [one for one in work.decisions if one.id != "continue" or not self._conversation.is_running]
         for title, prompt in (*work_text.words(work), *work_text.choices(offered)):

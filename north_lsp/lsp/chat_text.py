@@ -1,8 +1,7 @@
-"""The text of a chat document: what is unsent, where an answer goes on, and what a call looks like. Pure functions.
+"""The text of a chat document: what is unsent, where an answer continues, and what a call looks like. Pure functions.
 
-A document is a row of sections below `## You` and `## North`. What stands below the last `## You` is not sent yet; all
-that North ever does to the text of a user is to insert something before or behind it.
-"""
+A document is a row of sections below `## You` and `## North`. What is below the last `## You` is not sent yet; all that
+North ever does to the text of a user is to insert something before or behind it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -137,7 +136,7 @@ def added_to_unsent(text: str, addition: str) -> Insertion:
 
 def when_answered(text: str, number: int, answer: str) -> Insertion | None:
     """Continue the answer to the user's section of a number (from 1); None if that is not in the document any more.
-    `answer` begins with the line ends that separate it from what stands there."""
+    `answer` begins with the line ends that separate it from what is there."""
     found = sections(text)
     asked = [at for at, section in enumerate(found) if section.speaker == "You"]
     if not 1 <= number <= len(asked):
@@ -203,7 +202,7 @@ class Answer:
         return without_headings(ready)
 
     def put_back(self, text: str) -> None:
-        """Take back what could not be written."""
+        """Undo what could not be written."""
         self._text = text + self._text
 
 
@@ -283,7 +282,7 @@ def folds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def cursor(text: str) -> int:
-    """Return the offset at which the user goes on writing."""
+    """Return the offset at which the user continues writing."""
     last = unsent_section(text)
     if last is None:
         return len(text)

@@ -9,7 +9,6 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.apply import has_other_names
 from north_lsp.agent.ports.editor import EditDecision, EditReview
-from north_lsp.background import Background
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lsp.documents import OpenDocuments
@@ -31,10 +30,8 @@ class EditorConfirmation:
         peer: Peer,
         documents: OpenDocuments,
         client: LspClient,
-        background: Background,
         is_wanted: Callable[[], bool],
     ) -> None:
-        self._background = background
         self._peer = peer
         self._documents = documents
         self._why_not = _why_not(client)
@@ -59,7 +56,7 @@ class EditorConfirmation:
         try:
             asked = _annotated(review, edits)
             answer = await self._peer.request(
-                "workspace/applyEdit", asked, cancellable=True, late=partial(self._begin_late, review)
+                "workspace/applyEdit", asked, cancellable=True, late=partial(self._take_late, review)
             )
         except RpcError:
             return None
@@ -76,9 +73,6 @@ class EditorConfirmation:
             self._has_told = True
             told = f"`edits.confirmInEditor` is on, but {self._why_not}: North asks about edits itself."
             await self._peer.notify("window/showMessage", {"type": _INFO, "message": told})
-
-    def _begin_late(self, review: EditReview, answer: object) -> None:
-        self._background.start_soon(self._take_late, review, answer)
 
     async def _take_late(self, review: EditReview, answer: object) -> None:
         """Have what was confirmed after the end of the turn recorded, so that it can be undone."""

@@ -125,7 +125,7 @@ class CurrentConversation:
             self.session.cancel()
 
     async def begin_anew(self) -> Session:
-        """Begin a new conversation; the shell of the one before goes on. Raises RpcError."""
+        """Begin a new conversation; the shell of the one before continues. Raises RpcError."""
         switch = await self._leave("new", None)
         self.stop()
         async with self._asking:

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.edits.unsaved import saved_changes
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.display import visible
@@ -20,7 +21,6 @@ from north_lsp.lsp.initialize import LspClient
 from north_lsp.lsp.texts import OpenText
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.tools.support.texts import is_saved
 from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.editor_result import has_nothing_of, in_ends_of, is_same, why_altered
@@ -88,7 +88,8 @@ class OpenDocuments:
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         saves = self._client.saves_files and self._saves()
-        saved = await anyio.to_thread.run_sync(_saved, changes, self._open()) if saves else []
+        texts = {path: one.text for path, one in self._open().items()} if saves else {}
+        saved = await anyio.to_thread.run_sync(saved_changes, changes, texts) if saves else []
         seen: dict[Path, str] = {}
         try:
             made = await self._apply(changes, seen)
@@ -250,16 +251,6 @@ def _without(change: FileChange, text: str, seen: str | None) -> str | None:
     if merged.conflicts:
         return None
     return to_newlines(merged.text, "\r\n") if "\r\n" in text else merged.text
-
-
-def _saved(changes: Sequence[FileChange], opened: Mapping[Path, OpenText]) -> list[FileChange]:
-    """Return the changes of files in which the user has no unsaved changes: those may be saved."""
-    found = []
-    for change in changes:
-        with contextlib.suppress(ToolError):
-            if change.path in opened and is_saved(change.path, opened[change.path].text):
-                found.append(change)
-    return found
 
 
 def _in_ends_of(current: str, new: str) -> str:

@@ -6,7 +6,6 @@ They all decide the same pending review; the first that decides it closes the ot
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -17,6 +16,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp import systems
+from north_lsp.agent.edits.review_folder import make_review_folder
 from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
 from north_lsp.display import fenced, visible
 from north_lsp.lsp import code_lenses
@@ -26,7 +26,6 @@ from north_lsp.lsp.pending_review import Kind, PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, Unit
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
-from north_lsp.storage.janitor import REVIEW_FOLDER
 from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import FileChange
@@ -225,8 +224,8 @@ class EditReviews:
 
     @asynccontextmanager
     async def _document(self, review: EditReview) -> AsyncIterator[PendingReview]:
-        folder = os.path.realpath(tempfile.mkdtemp(prefix=REVIEW_FOLDER))
-        pending = PendingReview(review, Path(folder) / NAME)
+        folder = make_review_folder()
+        pending = PendingReview(review, folder / NAME)
         try:
             await anyio.to_thread.run_sync(_write, pending)
             yield pending

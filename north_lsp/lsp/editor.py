@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,6 +11,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp import systems
+from north_lsp.agent.edits.review_folder import make_review_folder
 from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.ports.editor import (
     NOBODY,
@@ -54,7 +54,6 @@ from north_lsp.lsp.message_questions import MessageQuestions
 from north_lsp.lsp.progress import Progress
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
-from north_lsp.storage.janitor import REVIEW_FOLDER
 from north_lsp.workspace.proposal import FileChange
 
 _ERROR, _WARNING, _INFO, _LOG = 1, 2, 3, 4
@@ -204,8 +203,8 @@ class PlainEditor:
         if not _is_long(command) or not self._client.shows_documents:
             yield None
             return
-        folder = tempfile.mkdtemp(prefix=REVIEW_FOLDER)
-        path = Path(folder) / "command.sh"
+        folder = make_review_folder()
+        path = folder / "command.sh"
         try:
             _write_read_only(path, visible(command))
             yield path if await show(self._peer, self._client, path) else None

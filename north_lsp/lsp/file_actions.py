@@ -40,7 +40,7 @@ class Task:
 
 def actions(params: Mapping[str, Any], *, asks: bool) -> list[dict[str, Any]]:
     """Return the code actions for a place of a file. Where the editor requests them on its own, only those for what is
-    selected or wrong there. `asks`: there is a place where the user can go on writing a question."""
+    selected or wrong there. `asks`: there is a place where the user can continue writing a question."""
     uri, range, context = document_uri(params), params.get("range"), params.get("context")
     context = context if isinstance(context, dict) else {}
     problems = list(_problems(context.get("diagnostics")))

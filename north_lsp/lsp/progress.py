@@ -39,7 +39,7 @@ class Progress:
                 await self._tell(token, {"kind": "end"})
 
     async def report(self, message: str) -> None:
-        """Say what is going on."""
+        """Say what happens."""
         if self.token is not None:
             await self._tell(self.token, {"kind": "report", "message": message})
 

@@ -28,7 +28,7 @@ _SHORTEST_WAIT = 0.05
 
 @dataclass
 class _Place:
-    """Where a stream goes on, and after how many seconds, if the server has said so."""
+    """Where a stream continues, and after how many seconds, if the server has said so."""
 
     id: str = ""
     seconds: float | None = None

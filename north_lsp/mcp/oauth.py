@@ -109,7 +109,7 @@ class SignIns:
 
     async def _refreshed(self, spec: ServerSpec, refused: str) -> str:
         """Refresh a token, unless that was done meanwhile: who refreshes does it alone, among all processes, since a
-        server may take back what is used twice."""
+        server may revoke what is used twice."""
         async with self._alone(spec):
             before = await anyio.to_thread.run_sync(self._store.sign_in, _name(spec))
             tokens = _read_tokens(before)

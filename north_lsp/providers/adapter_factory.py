@@ -96,6 +96,11 @@ def _make(
     api = model.api or info.api
     put = {**info.transform.put, **model.transform.put}
     rules = HeaderRules(_headers(model, environ, route, key), model.transform.strip or info.transform.strip, put)
+    if info.stream is not None:
+        from north_lsp.providers.catalog.extensions import ExtensionProvider, Server
+
+        server = Server(address, secret, _headers(model, environ, route, key))
+        return ExtensionProvider(partial(info.stream, server=server), info.title)
     sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
     shared: _Shared = {
@@ -168,8 +173,8 @@ def _headers(model: Model, environ: Mapping[str, str], route: Route | None, key:
 
 
 def _aws_token(secret: str | None, environ: Mapping[str, str], is_changed: object) -> str | None:
-    """Return what stands in place of a signature, None where requests are signed. Raises MissingCredential for
-    changes that would make the signature wrong."""
+    """Return what is in place of a signature, None where requests are signed. Raises MissingCredential for changes that
+    would make the signature wrong."""
     if secret is None and environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
         return "none"  # for a gateway that signs them itself
     if secret is None and is_changed:

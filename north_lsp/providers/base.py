@@ -92,10 +92,12 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture for a model that accepts images. `data` is base64, or `blob:sha256:…` until it has been fetched."""
+    """A picture for a model that accepts images. `data` is base64, or `blob:sha256:…` until it has been fetched;
+    `sides` are width and height in pixels, if they are known."""
 
     mime_type: str
     data: str
+    sides: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ AZURE = "azure-openai-responses"
 VERTEX = "google-vertex"
 BEDROCK = "anthropic-bedrock"
 CLAUDE_ON_VERTEX = "anthropic-vertex"
+BEDROCK_OPENAI = "https://bedrock-runtime.<region>.amazonaws.com/openai/v1"
 BEDROCK_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"
 BEDROCK_SWITCH = "NORTH_BEDROCK"
 

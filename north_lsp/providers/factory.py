@@ -24,7 +24,7 @@ def make_provider(
         from north_lsp.providers.catalog.unknown import UnknownProvider
 
         return UnknownProvider(model.problem)
-    if model.provider.stream is not None:
+    if model.provider.stream is not None and model.provider.has_no_server:
         from north_lsp.providers.catalog.extensions import ExtensionProvider
 
         return ExtensionProvider(model.provider.stream, model.provider.title)

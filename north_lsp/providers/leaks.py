@@ -14,7 +14,6 @@ _BEFORE = lazy_pattern(
 )
 _REACH = 60
 _FAMILY = lazy_pattern(r"(?:^|/)(?:gpt|chatgpt|o\d|codex)|gpt-oss", re.IGNORECASE)
-_OPERATION = lazy_pattern(r"^(?:\*\*\* (?:Add|Update|Delete) File: |diff --git |--- (?!$))", re.MULTILINE)
 
 
 def may_leak(model_id: str) -> bool:
@@ -43,15 +42,3 @@ def _texts(value: object, name: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from _texts(item, f"{name}[{index}]")
-
-
-def patch_before(text: str, leak: int) -> str | None:
-    """Return the part of a patch before the operation that has the leak, None if there is none."""
-    starts = [found.start() for found in _OPERATION.finditer(text) if found.start() <= leak]
-    if "*** Begin Patch" not in text:
-        whole = [start for start in starts if text.startswith("diff --git", start)]
-        starts = whole or starts
-    if len(starts) < 2:
-        return None
-    kept = text[: starts[-1]]
-    return f"{kept}*** End Patch\n" if "*** Begin Patch" in text else kept

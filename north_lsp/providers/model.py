@@ -1,5 +1,6 @@
 """Describes a model and its provider. Data only; imports nothing heavy."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal
@@ -7,7 +8,7 @@ from urllib.parse import urlsplit
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Cost, Reasoning, Usage
-from north_lsp.providers.clouds import cloud_address
+from north_lsp.providers.clouds import VERTEX, cloud_address
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.thinking import Level, ThinkingInfo
 
@@ -15,6 +16,14 @@ Discovery = Literal["ollama", "llama.cpp", "lm-studio", "openai-models", "google
 DEFAULT_WINDOW = 128_000
 DEFAULT_OUTPUT = 16_384
 _ANSWER_TOKENS = 32_000
+# What a picture counts: Anthropic's rule, which is within a fifth of OpenAI's (1.2 tokens for 32 x 32 pixels), up to
+# what either scales to; Gemini's models take about as much for every picture. One that takes none is told so in words.
+_PIXELS_A_TOKEN = 750
+_MOST_OF_A_PICTURE = 4_784
+_UNKNOWN_PICTURE = 1_600
+_GEMINI_PICTURE = 1_120
+_GEMINI = ("google-generative-ai", VERTEX)
+_OMITTED_PICTURE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,11 @@ class ProviderInfo:
     stream: Callable[..., Any] | None = field(default=None, hash=False)
     sign_in: SignIn | None = None
 
+    @property
+    def has_no_server(self) -> bool:
+        """Whether an extension's stream answers that says nothing of a server."""
+        return self.stream is not None and self.address == f"{self.api}:{self.id}"
+
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         """Return the address it is served at. Ollama's and llama.cpp's variables name the host; `/v1` is added."""
         text = environ.get(self.base_url or "", "").strip().rstrip("/")
@@ -173,6 +187,16 @@ class Model:
     def output_limit(self) -> int:
         """The most tokens that a request asks for: the answer's and those of the thinking before it."""
         return min(self.max_output, self.answer_tokens + self.reasoning.budget)
+
+    def picture_tokens(self, sides: tuple[int, int] | None) -> int:
+        """Estimate the tokens of a picture by its width and height in pixels."""
+        if not self.images:
+            return _OMITTED_PICTURE
+        if (self.api or self.provider.api) in _GEMINI:
+            return _GEMINI_PICTURE
+        if sides is None:
+            return _UNKNOWN_PICTURE
+        return min(math.ceil(sides[0] * sides[1] / _PIXELS_A_TOKEN), _MOST_OF_A_PICTURE)
 
     def with_level(self, level: Level | None) -> "Model":
         return replace(self, level=level)

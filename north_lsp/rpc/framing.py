@@ -23,7 +23,7 @@ _END_OF_HEADERS = lazy_pattern(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A frame that is not a JSON value; the connection goes on. `fragment` is what could still be read of it, so that
+    """A frame that is not a JSON value; the connection continues. `fragment` is what could still be read of it, so that
     the side that waits for an answer gets an error."""
 
     reason: str

@@ -70,6 +70,9 @@ class Call:
 Handler = Callable[[Params, Call], Awaitable[object]]
 """Answers the requests of one method: returns the result, as JSON data. Raises RpcError."""
 
+Late = Callable[[Any], Awaitable[None]]
+"""Takes the result of a request of ours that came after the wait for it was cancelled, in a task of its own."""
+
 
 class Service(Protocol):
     """Answers the methods that it owns; the first service that owns a method gets it."""
@@ -119,12 +122,13 @@ class Peer:
         self._write_lock = anyio.Lock()
         self._rest = 0.0
         self._pending: dict[Id, tuple[anyio.Event, list[Response]]] = {}
-        self._late: dict[Id, Callable[[Any], None]] = {}
+        self._late: dict[Id, Late] = {}
         self._calls: dict[Id, Call] = {}
         self._next_id = 0
         self._waiting_replies = 0
         self._ended = False
         self._scope = anyio.CancelScope()
+        self._tasks: anyio.abc.TaskGroup | None = None
         self._exit_code = 0
         self.ended_by = "client gone"
         """Why nothing is read any more."""
@@ -147,12 +151,10 @@ class Peer:
     async def notify(self, method: str, params: object) -> None:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    async def request(
-        self, method: str, params: object, *, cancellable: bool = False, late: Callable[[Any], None] | None = None
-    ) -> Any:
+    async def request(self, method: str, params: object, *, cancellable: bool = False, late: Late | None = None) -> Any:
         """Send a request and wait for its answer. Raises RpcError with the other side's error. If the wait is
-        cancelled, the other side is told if it is `cancellable`, and a result that comes all the same goes to `late`,
-        or is dropped."""
+        cancelled, the other side is told if it is `cancellable`, and a result that comes anyway goes to `late`, or is
+        dropped."""
         if self._ended:
             raise RpcError(INTERNAL_ERROR, "the connection has ended")
         self._next_id += 1
@@ -168,7 +170,8 @@ class Peer:
                     await self.notify(self._cancel_method, {_CANCEL_METHODS[self._cancel_method]: id})
             if late is not None:
                 self._late[id] = late
-                self._tell_late(id, box)
+                if box:
+                    self._take_late(id, box[0])
             raise
         finally:
             del self._pending[id]
@@ -178,10 +181,17 @@ class Peer:
             raise error
         return box[0].result
 
-    def _tell_late(self, id: Id, box: Sequence[Response]) -> None:
-        """Hand over an answer that came after the wait for it was cancelled."""
-        if box and (late := self._late.pop(id, None)) is not None and box[0].error is None:
-            late(box[0].result)
+    def _take_late(self, id: Id, answer: Response) -> None:
+        """Hand over an answer that came after the wait for it was cancelled, in a task of its own."""
+        late = self._late.pop(id)
+        if answer.error is None and self._tasks is not None:
+            self._tasks.start_soon(self._run_late, late, answer.result)
+
+    async def _run_late(self, late: Late, result: object) -> None:
+        try:
+            await late(result)
+        except Exception as error:  # noqa: BLE001 - the task's outermost frame
+            self._on_failure("a late answer", error)
 
     def rest_after_answers(self, seconds: float) -> None:
         """Send nothing right after an answer: the other side loses what it reads together with one."""
@@ -226,7 +236,7 @@ class Peer:
         self._services = services
         self._foreign = foreign
         async with AsyncExitStack() as stack:
-            tasks = await stack.enter_async_context(anyio.create_task_group())
+            tasks = self._tasks = await stack.enter_async_context(anyio.create_task_group())
             with self._scope:
                 await tasks.start(self._watch_signals)
                 for message in first:
@@ -349,7 +359,7 @@ class Peer:
             box.append(message)
             answered.set()
         elif id in self._late:
-            self._tell_late(id, [message])
+            self._take_late(id, message)
         elif self._foreign is not None and not (isinstance(id, str) and id.startswith("n")):
             await self._foreign.handle(message.raw)
         # else: a late answer to a question that was withdrawn

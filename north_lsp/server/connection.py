@@ -44,6 +44,7 @@ from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog.catalog import Catalog, secret_names
 from north_lsp.providers.catalog.discovery import Discoverer
+from north_lsp.providers.catalog.extension_places import places_of
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
 from north_lsp.providers.catalog.models_cache import ModelsCache
@@ -127,7 +128,7 @@ async def _core(
     )
     telemetry, missing = await anyio.to_thread.run_sync(_telemetry, settings, options.environ)
     if telemetry is not None:
-        log.observer = telemetry.observe
+        log.observer, log.observes_texts = telemetry.observe, settings.telemetry.content
     times = StartTimes(diagnostics, options.environ)
     times.reached("settings")
     models = settings.models
@@ -159,7 +160,7 @@ async def _core(
                 asks_local=models.discover_local,
             )
             await anyio.to_thread.run_sync(discoverer.recall)
-            reload = functools.partial(load_catalog, locations.config, options.environ, models.disabled_extensions)
+            reload = functools.partial(load_catalog, locations.config, options.environ, models)
             upkeep = CatalogRefresh(
                 known, lambda: prepared(reload(), models), locations.config, providers, discoverer, background, notes
             )
@@ -175,7 +176,7 @@ async def _core(
                     tools,
                     _retry(settings),
                     AbandonedTasks(background),
-                    Switches(ExtensionEvents(locations.config / "extensions", models.disabled_extensions)),
+                    Switches(ExtensionEvents(places_of(locations.config, models))),
                     ShellPool(background),
                     connector,
                 ),
@@ -394,7 +395,6 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
             peer,
             documents,
             client,
-            environment.background,
             is_wanted=lambda: environment.settings.edits.confirm_in_editor,
         )
         plain.broken = BrokenCode(plain.marks, documents, bridge.changed)

@@ -18,7 +18,7 @@ def is_forbidden(environ: Mapping[str, str]) -> bool:
 
 
 def forbid() -> None:
-    """Have every connection of this process that is not to this machine fail. It cannot be taken back."""
+    """Have every connection of this process that is not to this machine fail. It cannot be undone."""
     sys.addaudithook(_check)
 
 

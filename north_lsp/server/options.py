@@ -46,7 +46,7 @@ class Options:
         locations = Locations.from_environment(self.environ)
         if models is None:
             models = load_settings(locations).models  # problems in it are reported where it is used
-        known = load_catalog(locations.config, self.environ, models.disabled_extensions)
+        known = load_catalog(locations.config, self.environ, models)
         known.keys = Keys(CredentialStore(locations), broker_of(models, self.environ))
         known.keys.refresh()
         return known

@@ -1,5 +1,6 @@
 """Turns what North logs into OpenTelemetry's spans and counts, if the user has switched that on. Names, numbers and
-durations only: the events have no contents. Nothing that goes wrong here reaches anybody.
+durations only, unless the user wants contents as well: the other events have none. Nothing that goes wrong here reaches
+anybody.
 """
 
 import logging
@@ -9,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from north_lsp import __version__
+from north_lsp.storage.masking import masked
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -19,6 +21,8 @@ NO_ENDPOINT = "telemetry.enabled is set, but there is no address to send it to: 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _LAST_SECONDS = 1.0
 _PAIRS = ("model_request", "tool_call", "compaction", "subagent")
+_TEXTS = {"model_request_text": ("system", "messages"), "model_answer_text": ("answer",)}
+_LONGEST_TEXT = 100_000
 _ENDS = ("turn_end", "cancel_complete")
 _ATTRIBUTES = {
     "provider": "provider",
@@ -66,10 +70,14 @@ class Telemetry:
             self._end_turn(session, {**_attributes(data), "ok": name == "turn_end"})
         elif name == "api_retry_attempt":
             self._retries.add(1, {"layer": str(data.get("layer"))})
+        elif name in _TEXTS:
+            if (span := self._open.get((session, "model_request", _id(data)))) is not None:
+                for key in _TEXTS[name]:
+                    span.set_attribute(f"content.{key}", masked(str(data.get(key, "")))[:_LONGEST_TEXT])
         elif stem in _PAIRS and end == "start":
             parent = _under(self._turns.get(session))
-            span = self._tracer.start_span(stem, parent, attributes=_attributes(data))
-            self._open[session, stem, _id(data)] = span
+            made = self._tracer.start_span(stem, parent, attributes=_attributes(data))
+            self._open[session, stem, _id(data)] = made
         elif stem in _PAIRS and end in ("complete", "error"):
             opened = self._open.pop((session, stem, _id(data)), None)
             self._count(data)

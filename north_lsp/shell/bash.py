@@ -251,7 +251,7 @@ class Bash:
         stdin: str = "/dev/null",
     ) -> Ended:
         """Run a command. `setup` are North's own lines that come first; `marked` is put into the command's environment;
-        it reads from the file `stdin`. If the caller is cancelled, the command goes on: call `stop`."""
+        it reads from the file `stdin`. If the caller is cancelled, the command continues: call `stop`."""
         nonce = self._nonce = os.urandom(16).hex()
         cutter = MarkerScanner(nonce)
         before = set(children_of(self.pid))
@@ -297,7 +297,7 @@ class Bash:
 
     async def run_once(self, seconds: float, feed: Callable[[bytes], None]) -> Ended:
         """Wait for the command of a shell made by `once`, and take its output. If the caller is cancelled, the command
-        goes on: call `stop`."""
+        continues: call `stop`."""
         assert self._background is not None
         self._channels.on_bytes = feed
         self._background.start_soon(self._channels.pump)

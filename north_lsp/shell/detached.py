@@ -1,5 +1,5 @@
-"""Detached jobs: commands that go on after North with the user's approval. They are started through `job_supervisor.py`
-and found again by their records.
+"""Detached jobs: commands that continue after North with the user's approval. They are started through
+`job_supervisor.py` and found again by their records.
 
 Each has a folder with its description (`job.json`), a lock that is held while it lives, and, once it has ended, its
 exit code. Only the lock is reliable: the process id may belong to another process by now.
@@ -184,8 +184,8 @@ def _hold(
 
 
 class DetachedProcess:
-    """The process of a detached job, which goes on after `detach`. With `from_end` only the last part of its output so
-    far is read."""
+    """The process of a detached job, which continues after `detach`. With `from_end` only the last part of its output
+    so far is read."""
 
     hidden = "\0"
 

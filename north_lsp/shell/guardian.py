@@ -22,7 +22,7 @@ _DESCRIPTORS = 3
 
 
 class Guardian:
-    """North's side; one for each process. Never raises: if it fails, what is left behind just goes on."""
+    """North's side; one for each process. Never raises: if it fails, what is left behind just continues."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

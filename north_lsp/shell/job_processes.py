@@ -30,7 +30,7 @@ Feed = Callable[[bytes], None]
 @dataclass(frozen=True, slots=True)
 class JobSpec:
     """A command to start in the background. `name` is the name of its folder, `mark` is put into its environment; with
-    `output`, an empty file, it goes on after North and prints there."""
+    `output`, an empty file, it continues after North and prints there."""
 
     name: str
     command: str

@@ -53,7 +53,7 @@ class JobStarter:
 
 @asynccontextmanager
 async def _inside(box: Containment) -> AsyncIterator[None]:
-    """Start something that goes on in the sandbox: what it leaves there is looked at from now on."""
+    """Start something that continues in the sandbox: what it leaves there is looked at from now on."""
     await box.enter()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Supervises a command that goes on without North: writes its output to a file and records how it ended.
+"""Supervises a command that continues without North: writes its output to a file and records how it ended.
 
 Runs as a separate script (`python -I -S job_supervisor.py`, with JSON on its input), without any of North's modules.
 It detaches from North at once (its parent ends), holds a lock on `lock` for as long as the command or anything that it

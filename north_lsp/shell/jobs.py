@@ -34,7 +34,7 @@ Start = Callable[[JobSpec], Awaitable[JobProcess]]
 @dataclass
 class Job:
     """A command in the background. `exit_code` is negative for a signal, and None while the command runs or if it is
-    unknown. `place` is the place of the shell that it runs like. A job with a `detached_job` goes on after North;
+    unknown. `place` is the place of the shell that it runs like. A job with a `detached_job` continues after North;
     cancelling its `scope` lets it go."""
 
     id: str
@@ -120,7 +120,7 @@ class Jobs:
         keep: tuple[int, Path] | None = None,
     ) -> Job:
         """Start a command. Returns at its first output, after two seconds or at its end. With `keep`, the number of an
-        artifact and its empty file, it prints there and goes on after North. Raises ToolError."""
+        artifact and its empty file, it prints there and continues after North. Raises ToolError."""
         running = [job for job in self.all() if job.running]
         if len(running) >= MAX_RUNNING:
             names = ", ".join(job.id for job in running)

@@ -265,7 +265,8 @@ def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) 
 
 
 def drop_capabilities() -> None:
-    """Drop all capabilities for good, which root inside the sandbox could otherwise use; no program gets one back."""
+    """Drop all capabilities permanently, which root inside the sandbox could otherwise use; no program gets one
+    back."""
     for capability in range(64):
         _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 

@@ -28,10 +28,10 @@ class LiveShell:
 
 @dataclass
 class LiveShells:
-    """Those of one session. `cwd` is their directory once a command has run, `carried` are the variables that are
-    carried from `session` to the others, `lost` says why what was in a shell is gone, `last_used` is by the monotonic
-    clock. `marks` are those of commands whose processes may still be there, `stopping` the shells that a cancel stops;
-    `of_jobs` and `detached` run in the sandbox beside them."""
+    """The state of one session's shells. `cwd` is their directory once a command has run, `carried` are the variables
+    that are carried from `session` to the others, `lost` says why what was in a shell is gone, `last_used` is by the
+    monotonic clock. `marks` are those of commands whose processes may still be there, `stopping` the shells that a
+    cancel stops; `of_jobs` and `detached` run in the sandbox beside them."""
 
     by_place: dict[Place, LiveShell] = field(default_factory=dict)
     cwd: Path | None = None
@@ -59,7 +59,7 @@ class LiveShells:
         )
 
     def changed_variables(self, place: Place) -> dict[str, str | None]:
-        """Return the variables that a job has to be given to be like the shell of its place."""
+        """Return the variables that a job must be given to be like the shell of its place."""
         live = self.by_place.get(place)
         if place in ("clean", "bare") or live is None or live.bash.first is None:
             return dict(self.carried)

@@ -1,11 +1,34 @@
 """The commands for agents and their tasks."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 
-async def _agents(host: Host, words: Sequence[str]) -> Reply:
+class HostForAgents(Protocol):
+    """What commands about agents ask of a session. Every method may raise CommandError."""
+
+    async def agents(self) -> str:
+        """List the agents that a model can use, with where each comes from, in Markdown."""
+        ...
+
+    def draft_of_agent(self, text: str) -> str:
+        """Return the prompt that has a model write an agent's file."""
+        ...
+
+    async def tasks(self) -> str:
+        """List what agents work on, and have worked on, in Markdown."""
+        ...
+
+    async def task(self, id: str) -> str:
+        """Return the conversation of an agent, in Markdown."""
+        ...
+
+    def cancel_task(self, id: str) -> str: ...
+
+
+async def _agents(host: HostForAgents, words: Sequence[str]) -> Reply:
     first, _, rest = (words[0] if words else "").partition(" ")
     if not words:
         return Reply(await host.agents())
@@ -14,7 +37,7 @@ async def _agents(host: Host, words: Sequence[str]) -> Reply:
     raise UsageError
 
 
-async def _tasks(host: Host, words: Sequence[str]) -> Reply:
+async def _tasks(host: HostForAgents, words: Sequence[str]) -> Reply:
     match list(words):
         case []:
             return Reply(await host.tasks())

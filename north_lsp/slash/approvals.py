@@ -1,8 +1,9 @@
 """The commands for what runs without asking, and for what is running."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _KINDS = {"edits": "Edits", "shell": "Commands"}
 _SWITCH = {"on": True, "off": False}
@@ -12,7 +13,54 @@ _NOT_IGNORED = (
 )
 
 
-async def _permissions(host: Host, words: Sequence[str]) -> Reply:
+class HostForApprovals(Protocol):
+    """What commands about approvals and jobs ask of a session. Every method may raise CommandError."""
+
+    async def permissions(self) -> str:
+        """List all that is allowed in this project without asking, numbered, in Markdown."""
+        ...
+
+    async def revoke(self, number: int) -> str:
+        """Revoke a permission by its number in the list that was shown last."""
+        ...
+
+    @property
+    def auto(self) -> Mapping[str, bool]:
+        """Whether `edits` and `shell` (commands) are accepted without asking."""
+        ...
+
+    async def set_auto(self, kind: str, *, on: bool) -> None: ...
+
+    async def accept_for_conversation(self, kind: str) -> None:
+        """Accept `edits` or `shell` without asking until this conversation is closed."""
+        ...
+
+    def only_for_conversation(self, kind: str) -> bool:
+        """Tell whether something is accepted only until this conversation is closed."""
+        ...
+
+    async def git_would_take_switches(self) -> bool:
+        """Tell whether the project's file with these switches would become part of its git repository."""
+        ...
+
+    async def keep_switches_out_of_git(self) -> str:
+        """Have git ignore the files of North's in the project that are the user's own."""
+        ...
+
+    def trust(self) -> str:
+        """Say in words whether the workspace is trusted."""
+        ...
+
+    async def set_trust(self, *, on: bool) -> None: ...
+
+    def jobs(self) -> str:
+        """List what was started in the background, in Markdown."""
+        ...
+
+    async def end_job(self, id: str) -> str: ...
+
+
+async def _permissions(host: HostForApprovals, words: Sequence[str]) -> Reply:
     match words:
         case []:
             return Reply(await host.permissions())
@@ -22,7 +70,7 @@ async def _permissions(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError
 
 
-async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
+async def _autoaccept(host: HostForApprovals, words: Sequence[str]) -> Reply:
     match words:
         case []:
             pass
@@ -45,14 +93,14 @@ async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
     return Reply("\n".join(["In this project:", "", *rows]))
 
 
-def _state(host: Host, kind: str) -> str:
+def _state(host: HostForApprovals, kind: str) -> str:
     if not host.auto[kind]:
         return "ask first"
     until = ", in this conversation" if host.only_for_conversation(kind) else ""
     return f"accepted without asking{until}"
 
 
-async def _trust(host: Host, words: Sequence[str]) -> Reply:
+async def _trust(host: HostForApprovals, words: Sequence[str]) -> Reply:
     match words:
         case []:
             pass
@@ -63,7 +111,7 @@ async def _trust(host: Host, words: Sequence[str]) -> Reply:
     return Reply(host.trust())
 
 
-async def _jobs(host: Host, words: Sequence[str]) -> Reply:
+async def _jobs(host: HostForApprovals, words: Sequence[str]) -> Reply:
     match words:
         case []:
             return Reply(host.jobs())
@@ -73,7 +121,7 @@ async def _jobs(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError
 
 
-async def _terminal(host: Host, words: Sequence[str]) -> Reply:
+async def _terminal(host: HostForApprovals, words: Sequence[str]) -> Reply:
     raise UsageError("The prompt must contain nothing else.")
 
 

@@ -1,11 +1,12 @@
 """The commands that North comes with."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from north_lsp.display import money, one_line
 from north_lsp.slash.agents import AGENTS
 from north_lsp.slash.approvals import APPROVALS
-from north_lsp.slash.base import Command, Host, Reply, Spent, UsageError
+from north_lsp.slash.base import Command, Costs, Reply, Spent, UsageError
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.compaction import COMPACTION
 from north_lsp.slash.config import CONFIG
@@ -26,12 +27,76 @@ _ALONE = "A prompt is one command, or text for the model: send the rest as a sep
 _CONTINUE = "Continue exactly where you stopped."
 
 
+class HostForConversation(Protocol):
+    """What commands about modes, models, costs and the queue ask of a session. Every method may raise CommandError."""
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def modes(self) -> Sequence[tuple[str, str]]:
+        """The ids of the modes, and what each means."""
+        ...
+
+    async def set_mode(self, id: str) -> None: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def models(self) -> Sequence[tuple[str, str]]:
+        """The selectors and names of the models that can be used now."""
+        ...
+
+    async def set_model(self, selector: str) -> str:
+        """Choose a model; return the name of the one chosen."""
+        ...
+
+    @property
+    def thinking(self) -> tuple[str, Sequence[str]]:
+        """The level, and those that the model has: none for one that does not think."""
+        ...
+
+    async def set_thinking(self, level: str) -> None:
+        """Set one of the levels, or `on`."""
+        ...
+
+    async def costs(self) -> Costs: ...
+
+    async def reset_costs(self) -> None:
+        """Reset what all conversations have used and cost."""
+        ...
+
+    async def continue_last(self) -> str:
+        """Have the editor open the last conversation of its window, else the project's newest, in place of a new one
+        in which nothing was said."""
+        ...
+
+    def queued(self) -> Sequence[tuple[str, str]]:
+        """Return the kind and text of all queued prompts."""
+        ...
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the model was stopped before it had done what it was asked for."""
+        ...
+
+    def cancel(self) -> bool:
+        """Cancel what is running; return whether anything was."""
+        ...
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
+        """Ask the user to choose; return the option's id, None if nobody chose. `detail` is Markdown below the
+        question."""
+        ...
+
+
 def _take_no_words(words: Sequence[str]) -> None:
     if words:
         raise UsageError(_ALONE)
 
 
-async def _mode(host: Host, words: Sequence[str]) -> Reply:
+async def _mode(host: HostForConversation, words: Sequence[str]) -> Reply:
     if not words:
         rows = [f"- `{id}`{' (now)' if id == host.mode else ''}: {meaning}" for id, meaning in host.modes]
         return Reply("\n".join(rows))
@@ -41,14 +106,14 @@ async def _mode(host: Host, words: Sequence[str]) -> Reply:
     return Reply(f"The mode is `{host.mode}`, from the next prompt on.")
 
 
-async def _model(host: Host, words: Sequence[str]) -> Reply:
+async def _model(host: HostForConversation, words: Sequence[str]) -> Reply:
     if not words:
         rows = [f"- `{selector}`: {name}" for selector, name in host.models]
         return Reply("\n".join([f"The model is `{host.model}`. Choose another with `/model <name>`:", "", *rows]))
     return Reply(f"The model is {await host.set_model(' '.join(words))}, from the next request on.")
 
 
-async def _thinking(host: Host, words: Sequence[str]) -> Reply:
+async def _thinking(host: HostForConversation, words: Sequence[str]) -> Reply:
     if len(words) > 1:
         raise UsageError
     if words:
@@ -62,26 +127,26 @@ async def _thinking(host: Host, words: Sequence[str]) -> Reply:
     return Reply(f"Thinking is `{level}`. Others: {', '.join(f'`{one}`' for one in levels if one != level)}.")
 
 
-async def _cancel(host: Host, words: Sequence[str]) -> Reply:
+async def _cancel(host: HostForConversation, words: Sequence[str]) -> Reply:
     _take_no_words(words)
     return Reply("Cancelled." if host.cancel() else "Nothing is running.")
 
 
-async def _queue(host: Host, words: Sequence[str]) -> Reply:
+async def _queue(host: HostForConversation, words: Sequence[str]) -> Reply:
     _take_no_words(words)
     names = {"steer": "for this turn", "followUp": "for its end"}
     rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
     return Reply("\n".join(rows) or "The queue is empty.")
 
 
-async def _continue(host: Host, words: Sequence[str]) -> Reply:
+async def _continue(host: HostForConversation, words: Sequence[str]) -> Reply:
     _take_no_words(words)
     if host.is_unfinished:
         return Reply("", _CONTINUE)
     return Reply(await host.continue_last())
 
 
-async def _costs(host: Host, words: Sequence[str]) -> Reply:
+async def _costs(host: HostForConversation, words: Sequence[str]) -> Reply:
     if words:
         return await _reset_costs(host, words)
     costs = await host.costs()
@@ -93,7 +158,7 @@ async def _costs(host: Host, words: Sequence[str]) -> Reply:
     return Reply("\n".join(parts))
 
 
-async def _reset_costs(host: Host, words: Sequence[str]) -> Reply:
+async def _reset_costs(host: HostForConversation, words: Sequence[str]) -> Reply:
     if list(words) != ["reset"]:
         raise UsageError
     question = "Reset what the models have used and cost in all conversations?"

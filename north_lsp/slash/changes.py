@@ -1,12 +1,44 @@
 """The commands for changes: undo, redo, mark, compare, count."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _MOST_STEPS = 1000
 _WAYS = ("overwrite", "merge")
+
+
+class HostForChanges(Protocol):
+    """What commands about changes ask of a session. Every method may raise CommandError."""
+
+    async def undo(self, steps: int, path: str | None, conflicts: str) -> str:
+        """Undo the last changes, all or of one file; `conflicts` (skip, overwrite, merge) is what happens to places
+        that were changed later. Returns the outcome in words."""
+        ...
+
+    async def redo(self, steps: int, path: str | None, conflicts: str) -> str: ...
+
+    async def checkpoint(self, name: str) -> str: ...
+
+    def checkpoints(self) -> str: ...
+
+    async def restore(self, name: str, conflicts: str) -> str:
+        """Restore the files as they were at a checkpoint, by its id or name."""
+        ...
+
+    async def differences(self, since: str | None) -> str:
+        """Show what the conversation has changed, since its beginning or a checkpoint."""
+        ...
+
+    async def differences_from_git(self) -> str: ...
+
+    def statistics(self) -> str: ...
+
+    async def numbers(self) -> str:
+        """Say what the conversation adds up to: prompts, calls, tokens, times."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +69,21 @@ def _what(words: Sequence[str]) -> _What:
     return _What(steps or 1, path, conflicts or "skip")
 
 
-async def _undo(host: Host, words: Sequence[str]) -> Reply:
+async def _undo(host: HostForChanges, words: Sequence[str]) -> Reply:
     what = _what(words)
     return Reply(await host.undo(what.steps, what.path, what.conflicts))
 
 
-async def _redo(host: Host, words: Sequence[str]) -> Reply:
+async def _redo(host: HostForChanges, words: Sequence[str]) -> Reply:
     what = _what(words)
     return Reply(await host.redo(what.steps, what.path, what.conflicts))
 
 
-async def _checkpoint(host: Host, words: Sequence[str]) -> Reply:
+async def _checkpoint(host: HostForChanges, words: Sequence[str]) -> Reply:
     return Reply(await host.checkpoint(" ".join(words)))
 
 
-async def _checkpoints(host: Host, words: Sequence[str]) -> Reply:
+async def _checkpoints(host: HostForChanges, words: Sequence[str]) -> Reply:
     match words:
         case []:
             return Reply(host.checkpoints())
@@ -65,7 +97,7 @@ async def _checkpoints(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError
 
 
-async def _diff(host: Host, words: Sequence[str]) -> Reply:
+async def _diff(host: HostForChanges, words: Sequence[str]) -> Reply:
     match words:
         case []:
             return Reply(await host.differences(None))
@@ -75,7 +107,7 @@ async def _diff(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError
 
 
-async def _stats(host: Host, words: Sequence[str]) -> Reply:
+async def _stats(host: HostForChanges, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return Reply(f"{host.statistics()}\n\n{await host.numbers()}")

@@ -1,18 +1,32 @@
 """The commands that make room in a conversation."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _DEFAULT_LAST = 10
 _MOST_LAST = 100
 
 
-async def _compact(host: Host, words: Sequence[str]) -> Reply:
+class HostForCompaction(Protocol):
+    """What commands about making room ask of a session. Every method may raise CommandError."""
+
+    async def compact(self, instructions: str, keep_last: int | None) -> Reply:
+        """Have the older part of the conversation summarized; `keep_last` is how many of the last messages stay, None
+        for as many as are short enough."""
+        ...
+
+    async def hand_over(self, focus: str) -> Reply:
+        """Begin another conversation with a summary of this one; `focus` is what matters most there."""
+        ...
+
+
+async def _compact(host: HostForCompaction, words: Sequence[str]) -> Reply:
     return await host.compact(" ".join(words).strip(), None)
 
 
-async def _summarize(host: Host, words: Sequence[str]) -> Reply:
+async def _summarize(host: HostForCompaction, words: Sequence[str]) -> Reply:
     match [part for word in words for part in word.split("=", 1)]:
         case []:
             return await host.compact("", _DEFAULT_LAST)
@@ -22,7 +36,7 @@ async def _summarize(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError(f"The number is from 0 to {_MOST_LAST}.")
 
 
-async def _handoff(host: Host, words: Sequence[str]) -> Reply:
+async def _handoff(host: HostForCompaction, words: Sequence[str]) -> Reply:
     return await host.hand_over(" ".join(words).strip())
 
 

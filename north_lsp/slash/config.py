@@ -1,16 +1,32 @@
 """`/config`: the settings, shown with where they come from, searched and changed."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from north_lsp.lazy_pattern import lazy_pattern
-from north_lsp.slash.base import Command, Host, Reply, SettingPlace, UsageError
-from north_lsp.storage.settings import SECRETS
+from north_lsp.slash.base import Command, Reply, SettingPlace, UsageError
 
 _FLAG = lazy_pattern(r"\s+--(project|session|user|reset)$")
 _FLAGS = "`--project`, `--session`, `--reset`"
 
 
-async def _config(host: Host, words: Sequence[str]) -> Reply:
+class HostForConfig(Protocol):
+    """What commands about settings ask of a session. Every method may raise CommandError."""
+
+    def is_setting(self, name: str) -> bool: ...
+
+    async def settings(self, query: str) -> str:
+        """Show a setting by its name, those with the words of a query, or those that were changed, in Markdown."""
+        ...
+
+    async def set_setting(self, name: str, value: str, place: SettingPlace) -> str: ...
+
+    async def reset_setting(self, name: str, place: SettingPlace | None) -> str:
+        """Take a setting back, without a place from where its value comes from."""
+        ...
+
+
+async def _config(host: HostForConfig, words: Sequence[str]) -> Reply:
     text, flags = f" {words[0]}" if words else "", set[str]()
     while (flag := _FLAG.search(text)) is not None:
         flags.add(flag[1])
@@ -40,6 +56,6 @@ CONFIG = (
         _config,
         "[key|words] [value|--reset] [--project|--session]",
         takes_text=True,
-        private_words=SECRETS,
+        names_settings=True,
     ),
 )

@@ -1,14 +1,24 @@
 """The commands that write the conversation to a file."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _FORMATS = ("html", "md", "txt", "json")
 _HINT = "[path] [--format html|md|txt|json] [--raw]"
 _MASKED = "Keys that North knows, or that look like one, and your home folder are masked."
 _RAW = "Nothing is masked: it has your keys, if they were in the conversation, and your paths."
+
+
+class HostForExports(Protocol):
+    """What commands about exports ask of a session. Every method may raise CommandError."""
+
+    async def export(self, path: str | None, format: str | None, only: str | None, *, raw: bool) -> str:
+        """Write the conversation to a file, after a question if there is one already; returns the file's path. Without
+        a format, the file's ending says it; it must be that of the `only` one, if there is one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +29,7 @@ class _What:
 
 
 def _what(words: Sequence[str], formats: Sequence[str] = ()) -> _What:
-    """Read the words after a command: a path (in quotation marks if it has blanks), and options."""
+    """Read the words after a command: a path (in quotation marks if it has spaces), and options."""
     path: str | None = None
     format: str | None = None
     raw = False
@@ -40,17 +50,17 @@ def _what(words: Sequence[str], formats: Sequence[str] = ()) -> _What:
     return _What(path, format, raw)
 
 
-async def _export(host: Host, words: Sequence[str]) -> Reply:
+async def _export(host: HostForExports, words: Sequence[str]) -> Reply:
     what = _what(words, _FORMATS)
     return Reply(_written(await host.export(what.path, what.format, None, raw=what.raw), what.raw))
 
 
-async def _dump(host: Host, words: Sequence[str]) -> Reply:
+async def _dump(host: HostForExports, words: Sequence[str]) -> Reply:
     what = _what(words)
     return Reply(_written(await host.export(what.path, None, "txt", raw=what.raw), what.raw))
 
 
-async def _share(host: Host, words: Sequence[str]) -> Reply:
+async def _share(host: HostForExports, words: Sequence[str]) -> Reply:
     what = _what(words)
     path = await host.export(what.path, None, "html", raw=what.raw)
     text = "It is one file that any browser shows, also without a network. Read it before you pass it on: it has "

@@ -1,15 +1,44 @@
 """The commands for where conversations are kept."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _LINES = 50
 _MOST_LINES = 5000
 _LEVELS = ("debug", "info", "warn", "error")
 
 
-async def _move(host: Host, words: Sequence[str]) -> Reply:
+class HostForKeeping(Protocol):
+    """What commands about what is stored ask of a session. Every method may raise CommandError."""
+
+    async def move(self, folder: str) -> str:
+        """Have this conversation continue in another folder."""
+        ...
+
+    async def follow(self, folder: str) -> str:
+        """Have the conversations of a folder that is gone continue in this one."""
+        ...
+
+    async def salvage(self) -> str:
+        """Copy what can be read of this conversation into a new one."""
+        ...
+
+    async def log(self, lines: int, level: str, event: str) -> str:
+        """Show the end of North's log: what is at or above a level, and whose name begins with `event`."""
+        ...
+
+    async def storage(self) -> str:
+        """Show what North keeps, by area, in Markdown."""
+        ...
+
+    async def clean_storage(self) -> str:
+        """Remove what North can do without, after a question."""
+        ...
+
+
+async def _move(host: HostForKeeping, words: Sequence[str]) -> Reply:
     match words:
         case [] | ["from"]:
             raise UsageError
@@ -19,13 +48,13 @@ async def _move(host: Host, words: Sequence[str]) -> Reply:
             return Reply(await host.move(" ".join(words)))
 
 
-async def _salvage(host: Host, words: Sequence[str]) -> Reply:
+async def _salvage(host: HostForKeeping, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return Reply(await host.salvage())
 
 
-async def _log(host: Host, words: Sequence[str]) -> Reply:
+async def _log(host: HostForKeeping, words: Sequence[str]) -> Reply:
     lines, level, event = _LINES, "debug", ""
     rest = list(words)
     while rest:
@@ -41,7 +70,7 @@ async def _log(host: Host, words: Sequence[str]) -> Reply:
     return Reply(await host.log(lines, level, event))
 
 
-async def _storage(host: Host, words: Sequence[str]) -> Reply:
+async def _storage(host: HostForKeeping, words: Sequence[str]) -> Reply:
     match words:
         case []:
             return Reply(await host.storage())

@@ -1,17 +1,31 @@
 """The commands for what North learns of a project."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, MemoryAction, Reply, UsageError
 
 
-async def _learn(host: Host, words: Sequence[str]) -> Reply:
+class HostForLearning(Protocol):
+    """What commands about what North learns ask of a session. Every method may raise CommandError."""
+
+    async def learn(self) -> str:
+        """Have the project explored for its profile; return in words what came of it."""
+        ...
+
+    async def memory(self, action: MemoryAction) -> str:
+        """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
+        done soon (`enqueue`), or all of it again and now (`rebuild`)."""
+        ...
+
+
+async def _learn(host: HostForLearning, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return Reply(await host.learn())
 
 
-async def _memory(host: Host, words: Sequence[str]) -> Reply:
+async def _memory(host: HostForLearning, words: Sequence[str]) -> Reply:
     match words:
         case [] | ["view"]:
             return Reply(await host.memory("view"))

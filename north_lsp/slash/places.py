@@ -1,8 +1,9 @@
 """The commands for places in a conversation: the tree, going back, branches, copies, labels."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
+from north_lsp.slash.base import Command, CommandError, Reply, UsageError
 from north_lsp.vocabulary import TREE_FILTERS
 
 _WHAT = ("conversation", "files", "both")
@@ -10,12 +11,43 @@ _WAYS = ("overwrite", "merge")
 _SUMMARY = "summarize"
 
 
-async def _tree(host: Host, words: Sequence[str]) -> Reply:
+class HostForPlaces(Protocol):
+    """What commands about places in a conversation ask of a session. Every method may raise CommandError."""
+
+    def prompts(self, command: str) -> str:
+        """List the user's prompts with their numbers, for a command that takes one."""
+        ...
+
+    async def tree(self, filter: str, query: str) -> str:
+        """Show all branches of the conversation, as far as they pass the filter and have the query's words."""
+        ...
+
+    async def rewind(self, place: str, what: str, conflicts: str, summary: str | None) -> Reply:
+        """Go to before a prompt, or to another place; `what` is conversation, files or both. With `summary`, which may
+        have instructions for it, what is left behind is summarized."""
+        ...
+
+    async def branch(self, place: str) -> Reply:
+        """Copy the conversation up to before a prompt."""
+        ...
+
+    async def fork(self) -> Reply:
+        """Copy the whole conversation."""
+        ...
+
+    def labels(self) -> str: ...
+
+    def label(self, text: str) -> str:
+        """Name the present place; an empty text takes the name away."""
+        ...
+
+
+async def _tree(host: HostForPlaces, words: Sequence[str]) -> Reply:
     filter, query = (words[0], words[1:]) if words and words[0] in TREE_FILTERS else ("default", words)
     return Reply(await host.tree(filter, " ".join(query)))
 
 
-async def _rewind(host: Host, words: Sequence[str]) -> Reply:
+async def _rewind(host: HostForPlaces, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("rewind"))
     usage = UsageError(
@@ -36,7 +68,7 @@ async def _rewind(host: Host, words: Sequence[str]) -> Reply:
     return await host.rewind(place, (what or _WHAT)[0], (ways or ["skip"])[0], summary)
 
 
-async def _branch(host: Host, words: Sequence[str]) -> Reply:
+async def _branch(host: HostForPlaces, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("branch"))
     if len(words) > 1:
@@ -44,13 +76,13 @@ async def _branch(host: Host, words: Sequence[str]) -> Reply:
     return await host.branch(words[0])
 
 
-async def _fork(host: Host, words: Sequence[str]) -> Reply:
+async def _fork(host: HostForPlaces, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return await host.fork()
 
 
-async def _label(host: Host, words: Sequence[str]) -> Reply:
+async def _label(host: HostForPlaces, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.labels())
     return Reply(host.label("" if list(words) == ["-"] else " ".join(words)))

@@ -1,13 +1,40 @@
 """The commands for what is planned: the todo list, plan mode."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _CHANGES = ("add", "start", "done", "drop", "rm")
 
 
-async def _todo(host: Host, words: Sequence[str]) -> Reply:
+class HostForPlanning(Protocol):
+    """What commands about plans and the todo list ask of a session. Every method may raise CommandError."""
+
+    async def set_mode(self, id: str) -> None: ...
+
+    def plan(self) -> str:
+        """Show the plan and where it is kept, in Markdown."""
+        ...
+
+    def todo(self) -> str:
+        """Return the todo list in Markdown; empty if there is none."""
+        ...
+
+    async def open_todo(self) -> None:
+        """Have a client in which the todo list can be edited open it."""
+        ...
+
+    async def set_todo(self, text: str) -> None:
+        """Replace the todo list by one in Markdown."""
+        ...
+
+    async def change_todo(self, op: str, text: str) -> None:
+        """Add a task, or start, finish, drop or remove the one whose text begins so."""
+        ...
+
+
+async def _todo(host: HostForPlanning, words: Sequence[str]) -> Reply:
     op, _, rest = (words[0] if words else "").partition(" ")
     first, _, below = (words[0] if words else "").partition("\n")
     if first.strip() == "set":
@@ -25,7 +52,7 @@ async def _todo(host: Host, words: Sequence[str]) -> Reply:
     return Reply(host.todo() or "The todo list is empty.")
 
 
-async def _plan(host: Host, words: Sequence[str]) -> Reply:
+async def _plan(host: HostForPlanning, words: Sequence[str]) -> Reply:
     match list(words):
         case []:
             return Reply(host.plan())

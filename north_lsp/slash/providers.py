@@ -1,11 +1,48 @@
 """The commands for providers: ready-made ones, and keys."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
+from north_lsp.slash.base import Command, CommandError, KnownKey, PlannedProvider, Reply, UsageError
 
 
-async def _provider(host: Host, words: Sequence[str]) -> Reply:
+class HostForProviders(Protocol):
+    """What commands about providers and keys ask of a session. Every method may raise CommandError."""
+
+    @property
+    def presets(self) -> Sequence[str]:
+        """The names of the ready-made providers."""
+        ...
+
+    async def provider_names(self, preset: str) -> tuple[str, str]:
+        """Return the name that a preset's provider gets, and one that is free: the same one unless it is taken."""
+        ...
+
+    async def plan_provider(self, preset: str, name: str, address: str | None, *, replace: bool) -> PlannedProvider: ...
+
+    async def how_to_log_in(self, provider: str | None) -> str: ...
+
+    async def sign_in_to_provider(self, provider: str) -> str | None:
+        """Have the user sign in to a provider in a browser; None for one that wants a key."""
+        ...
+
+    def signed_in(self) -> Sequence[tuple[str, str]]:
+        """Return the ids and names of the providers that the user is signed in to."""
+        ...
+
+    async def sign_out_of_provider(self, provider: str) -> None: ...
+
+    async def stored_keys(self) -> Sequence[KnownKey]: ...
+
+    async def forget_key(self, id: int) -> None: ...
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
+        """Ask the user to choose; return the option's id, None if nobody chose. `detail` is Markdown below the
+        question."""
+        ...
+
+
+async def _provider(host: HostForProviders, words: Sequence[str]) -> Reply:
     match words:
         case ["add"]:
             rows = [(name, name) for name in host.presets]
@@ -23,7 +60,7 @@ async def _provider(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError("A local server needs its address.")
 
 
-async def _add(host: Host, preset: str, address: str | None) -> Reply:
+async def _add(host: HostForProviders, preset: str, address: str | None) -> Reply:
     name, free = await host.provider_names(preset)
     replace = False
     if free != name:
@@ -42,7 +79,7 @@ async def _add(host: Host, preset: str, address: str | None) -> Reply:
     return Reply(f"The provider `{name}` is in models.yml now. {planned.next_step}")
 
 
-async def _login(host: Host, words: Sequence[str]) -> Reply:
+async def _login(host: HostForProviders, words: Sequence[str]) -> Reply:
     if len(words) > 1:
         raise CommandError(
             "Never type a key into a conversation. If this was one, revoke it at the provider; `/login` says how to "
@@ -53,7 +90,7 @@ async def _login(host: Host, words: Sequence[str]) -> Reply:
     return Reply(await host.how_to_log_in(words[0] if words else None))
 
 
-async def _logout(host: Host, words: Sequence[str]) -> Reply:
+async def _logout(host: HostForProviders, words: Sequence[str]) -> Reply:
     if len(words) > 1:
         raise UsageError
     keys = {str(key.id): key for key in await host.stored_keys() if not words or key.provider == words[0]}

@@ -3,18 +3,20 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
+from north_lsp.slash.base import Command, CommandError, Reply, UsageError
 from north_lsp.slash.builtin import COMMANDS
 from north_lsp.slash.groups import grouped
+from north_lsp.slash.host import Host
 from north_lsp.slash.parsing import Invocation
 
 
 class Commands(Collection[str]):
     """The commands by name. A second command of the same name is left out; `problems` names it. `templates` are what
     else can be called: they are listed, and not run from here. `prompts` are commands of MCP servers, which come and
-    go."""
+    go. `secret_settings` are those that nobody is shown."""
 
-    def __init__(self, commands: Iterable[Command] = ()) -> None:
+    def __init__(self, commands: Iterable[Command] = (), secret_settings: frozenset[str] = frozenset()) -> None:
+        self._secret_settings = secret_settings
         self.problems: list[str] = []
         self.templates: Sequence[Command] = ()
         self.prompts: Mapping[str, Command] = {}
@@ -47,9 +49,10 @@ class Commands(Collection[str]):
     def hides(self, invocation: Invocation) -> bool:
         """Tell whether what was typed with a command must be kept out of the conversation."""
         command = self._commands.get(invocation.name)
-        return command is not None and (
-            command.is_private or any(word in invocation.typed for word in command.private_words)
-        )
+        if command is None:
+            return False
+        words = command.private_words | (self._secret_settings if command.names_settings else frozenset())
+        return command.is_private or any(word in invocation.typed for word in words)
 
     def is_harmless(self, invocation: Invocation) -> bool:
         """Tell whether a command runs also where the conversation cannot be written."""

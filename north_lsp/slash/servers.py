@@ -1,15 +1,48 @@
 """The command about tool servers (MCP)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
+from north_lsp.slash.base import Command, CommandError, Reply, UsageError
 
 _ADD = "`add` alone asks for what it needs; else it is `add <name> --url <address>`, or `add <name> -- <command>`."
 _OPTIONS = {"--header": "headers", "--env": "env"}
 _SECRETS = frozenset({"--token", "--header", "--env"})
 
 
-async def _mcp(host: Host, words: Sequence[str]) -> Reply:
+class HostForServers(Protocol):
+    """What commands about tool servers ask of a session. Every method may raise CommandError."""
+
+    async def servers(self) -> str:
+        """List the MCP servers with their state and their tools, in Markdown."""
+        ...
+
+    async def switch_server(self, name: str, *, on: bool) -> str: ...
+
+    async def reconnect_servers(self, name: str | None) -> str:
+        """Connect to an MCP server again, or to all; say what came of it."""
+        ...
+
+    def server_log(self, name: str) -> str: ...
+
+    async def add_server(self, name: str, entry: Mapping[str, object]) -> str:
+        """Add an MCP server to the user's own, and connect to it; return what came of it, in Markdown."""
+        ...
+
+    async def remove_server(self, name: str) -> str: ...
+
+    async def add_server_by_form(self, name: str) -> str:
+        """Have the user say in a form how a server is reached, and add it."""
+        ...
+
+    async def sign_in_to_server(self, name: str) -> str:
+        """Have the user sign in to an MCP server in a browser, and connect again; `/cancel` gives it up."""
+        ...
+
+    async def sign_out_of_server(self, name: str) -> str: ...
+
+
+async def _mcp(host: HostForServers, words: Sequence[str]) -> Reply:
     match words:
         case [] | ["list"]:
             return Reply(await host.servers())

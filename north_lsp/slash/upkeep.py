@@ -1,23 +1,40 @@
 """The commands that look after North itself: read its files again, examine it, show what is installed beside it."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 
-async def _reload(host: Host, words: Sequence[str]) -> Reply:
+class HostForUpkeep(Protocol):
+    """What commands about North itself ask of a session. Every method may raise CommandError."""
+
+    async def reload(self) -> str:
+        """Read everything that can change on the disk again; say in Markdown what is there."""
+        ...
+
+    async def doctor(self) -> str:
+        """Examine the installation; return what was found, in Markdown."""
+        ...
+
+    async def extensions(self) -> str:
+        """List extensions and plugins, in Markdown."""
+        ...
+
+
+async def _reload(host: HostForUpkeep, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return Reply(await host.reload())
 
 
-async def _doctor(host: Host, words: Sequence[str]) -> Reply:
+async def _doctor(host: HostForUpkeep, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return Reply(await host.doctor())
 
 
-async def _extensions(host: Host, words: Sequence[str]) -> Reply:
+async def _extensions(host: HostForUpkeep, words: Sequence[str]) -> Reply:
     if words:
         raise UsageError
     return Reply(await host.extensions())

@@ -1,13 +1,59 @@
 """The commands for the goal of a conversation, for workflows, and for the skill that is active."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from north_lsp.slash.base import Command, Host, Reply, UsageError
+from north_lsp.slash.base import Command, Reply, UsageError
 
 _NONE = "There is no goal. `/goal set` takes one: a heading, and a line for each criterion."
 
 
-async def _goal(host: Host, words: Sequence[str]) -> Reply:
+class HostForWork(Protocol):
+    """What commands about goals, workflows and skills ask of a session. Every method may raise CommandError."""
+
+    def goal(self) -> str:
+        """Return the goal in Markdown; empty if there is none."""
+        ...
+
+    async def set_goal(self, text: str) -> str:
+        """Replace the goal by one in Markdown; an empty text drops it. Say which of its commands change files; empty
+        if none does."""
+        ...
+
+    async def confirm_criterion(self, id: str) -> None:
+        """Take the user's word that a criterion of the goal is met."""
+        ...
+
+    def continued_work(self) -> str:
+        """Return the prompt that has the model continue the workflow, or else with the goal."""
+        ...
+
+    async def work(self) -> str:
+        """Say where the workflow is, and list those of the project, in Markdown."""
+        ...
+
+    async def begin_work(self, name: str, words: str) -> str:
+        """Begin a workflow; return the prompt that tells the model."""
+        ...
+
+    async def resume_work(self, slug: str) -> str:
+        """Take a workflow of the project up in this conversation; return where it is."""
+        ...
+
+    async def stop_work(self) -> None: ...
+
+    def active_skill(self) -> str:
+        """Return the skill that is active with its phase, in Markdown; empty for none."""
+        ...
+
+    async def stop_skill(self) -> None:
+        """Have no skill be active any more."""
+        ...
+
+    async def archive_work(self, slug: str) -> None: ...
+
+
+async def _goal(host: HostForWork, words: Sequence[str]) -> Reply:
     text, changes = words[0] if words else "", ""
     if text == "drop":
         await host.set_goal("")
@@ -24,7 +70,7 @@ async def _goal(host: Host, words: Sequence[str]) -> Reply:
     return Reply((host.goal() or _NONE) + warning)
 
 
-async def _work(host: Host, words: Sequence[str]) -> Reply:
+async def _work(host: HostForWork, words: Sequence[str]) -> Reply:
     match (words[0] if words else "").split(None, 2):
         case [] | ["list"]:
             return Reply(await host.work())
@@ -47,7 +93,7 @@ async def _work(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError
 
 
-async def _skill(host: Host, words: Sequence[str]) -> Reply:
+async def _skill(host: HostForWork, words: Sequence[str]) -> Reply:
     match list(words):
         case []:
             return Reply(

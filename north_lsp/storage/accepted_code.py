@@ -9,7 +9,8 @@ from north_lsp.storage.locations import Locations
 
 
 class AcceptedCode:
-    """Those of one project, read again each time. Its methods read and write files: call them on a thread."""
+    """The accepted files of one project, read again each time. Its methods read and write files: call them on a
+    thread."""
 
     def __init__(self, locations: Locations, project_hash: str) -> None:
         self._locations = locations

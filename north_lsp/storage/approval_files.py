@@ -33,7 +33,7 @@ _RECORDS: dict[Name, tuple[str, ...]] = {
 
 
 class ApprovalFiles:
-    """Those of one project, read again each time."""
+    """The permission files of one project, read again each time."""
 
     def __init__(self, locations: Locations, project_hash: str, root: Path) -> None:
         self._locations = locations

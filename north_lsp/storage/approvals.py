@@ -1,4 +1,4 @@
-"""The permissions that the user has given for good in a project.
+"""The lasting permissions that the user has given in a project.
 
 Each permission is in two files and holds only while it is in both: one in the project, which people share and read, and
 one of the user's own. So a cloned repository can neither allow anything nor keep what the user has revoked.

@@ -24,7 +24,10 @@ class ContextSettings:
         project="stricter",
     )
     disabled_rules: tuple[str, ...] = setting(
-        "disabledRules", (), "Names of rules that models are not told; `/rules` lists all of them."
+        "disabledRules",
+        (),
+        "Names of rules that models are not told; `/rules` lists all of them.",
+        former=("ttsr.disabledRules",),
     )
     disabled_items: tuple[str, ...] = setting(
         "disabledItems",

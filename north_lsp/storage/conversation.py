@@ -147,7 +147,7 @@ class Conversation:
 
     @property
     def was_left(self) -> bool:
-        """Whether the last process to write it left a turn that the next one can go on with."""
+        """Whether the last process to write it left a turn that the next one can continue with."""
         return self._state.was_left
 
     @property
@@ -266,7 +266,7 @@ class Conversation:
             return self._stored.store(record)
 
     def move_leaf(self, leaf: str | None, reason: str) -> None:
-        """Continue after another entry from now on; None begins anew. Raises ConversationBusy, and ValueError for an
+        """Continue after another entry from now on; None starts over. Raises ConversationBusy, and ValueError for an
         unknown entry."""
         with self._mutex:
             self._stored.claim(starts=False)  # it may read what another process wrote
@@ -337,7 +337,7 @@ class Conversation:
             self._stored.close()
 
     def retire(self) -> None:
-        """Close it for good: nothing can be written through this object any more."""
+        """Close it permanently: nothing can be written through this object any more."""
         with self._mutex:
             self.close()
             self._stored.is_retired = True
@@ -392,7 +392,7 @@ class Conversation:
             self.ownership.sign(is_leaving=True)
 
     def disown(self, reason: str) -> None:
-        """Go on in memory alone, since the stored conversation is not this one's any more."""
+        """Continue in memory alone, since the stored conversation is not this one's any more."""
         with self._mutex:
             self.answer.clear()
             self.close()

@@ -143,7 +143,7 @@ class ConversationIndex:
         use(self._path, SCHEMA, lambda connection: _update(connection, [path]))
 
     def use(self, action: "Callable[[sqlite3.Connection], _T]") -> _T:
-        """Run an action on the index as it has to be now."""
+        """Run an action on the index as it must be now."""
 
         import sqlite3
 

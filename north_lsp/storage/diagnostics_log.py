@@ -45,6 +45,7 @@ class DiagnosticsLog:
         self._threshold = LEVELS.get(level, LEVELS["info"])
         self.path = locations.log_file
         self.observer: Callable[[str, Mapping[str, object]], None] | None = None
+        self.observes_texts = False  # `observer` wants what models are sent and answer, too
         self.listener: Callable[[str, str], None] | None = None
         self._crashes = locations.crashes
         self._reports: deque[tuple[Path, bytes]] = deque()
@@ -60,8 +61,9 @@ class DiagnosticsLog:
 
     def event(self, level: str, name: str, /, **data: object) -> None:
         """Log an event. `sessionId` and `turn` are put next to the data, as the format has it. `observer` gets each
-        event, whatever its level, and `listener` the level and the text of what is written; they may not raise."""
-        if self.observer is not None:
+        event, whatever its level, but whole texts (`trace`) only if it wants them; `listener` gets the level and the
+        text of what is written. They may not raise."""
+        if self.observer is not None and (level != "trace" or self.observes_texts):
             self.observer(name, data)
         if LEVELS.get(level, LEVELS["info"]) < self._threshold:
             return
@@ -78,8 +80,9 @@ class DiagnosticsLog:
         return self._threshold <= LEVELS["debug"]
 
     @property
-    def is_trace(self) -> bool:
-        return self._threshold <= LEVELS["trace"]
+    def takes_texts(self) -> bool:
+        """Whether anybody gets whole texts, which take time to make."""
+        return self.observes_texts or self._threshold <= LEVELS["trace"]
 
     def report_crash(self, text: str) -> Path | None:
         """Have a report written to a file of its own, without secrets; None for all but the first of a process."""

@@ -58,6 +58,14 @@ class EditSettings:
         "Have the editor itself ask about edits of open files, if it supports LSP's changes that it has you confirm "
         "(plain LSP clients only).",
     )
+    language_servers: bool = setting(
+        "lsp.enabled",
+        True,
+        "Ask the editor's language servers, if it lets them be asked: the tools `lsp`, `edit_rename_symbol` and "
+        "`edit_format_file`, problems after edits, `@symbol` and `@problems`.",
+        strict=False,
+        restart=True,
+    )
     diagnostics_on_write: bool = setting(
         "lsp.diagnosticsOnWrite",
         True,

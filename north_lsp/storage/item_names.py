@@ -6,7 +6,7 @@ from north_lsp.storage.setting import PartlyWrong
 
 
 def named_items(written: object, kinds: Sequence[str]) -> tuple[str, ...]:
-    """Read names of items with their kinds. Raises PartlyWrong for those without, ValueError for what is no list."""
+    """Read names of items with their kinds. Raises PartlyWrong for those without, ValueError for what is not a list."""
     if not isinstance(written, list):
         raise ValueError("must be a list of strings")
     right = [one for one in written if isinstance(one, str) and one.startswith(tuple(f"{kind}:" for kind in kinds))]

@@ -15,8 +15,8 @@ class TelemetrySettings:
     enabled: bool = setting(
         "telemetry.enabled",
         False,
-        "Send durations, tokens, costs and failures of turns, requests and tools to an OpenTelemetry collector. Never "
-        "prompts, contents, paths or arguments. Needs the package `north-lsp[telemetry]`.",
+        "Send durations, tokens, costs and failures of turns, requests and tools to an OpenTelemetry collector. No "
+        "prompts, contents, paths or arguments, but for `telemetry.content`. Needs the package `north-lsp[telemetry]`.",
         strict=False,
         restart=True,
     )
@@ -24,6 +24,13 @@ class TelemetrySettings:
         "telemetry.endpoint",
         "",
         "The address of that collector (OTLP over HTTP); if empty, that of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+        restart=True,
+    )
+    content: bool = setting(
+        "telemetry.content",
+        False,
+        "Send it also what models are sent and answer, with secrets masked: for a collector that may have your code.",
+        strict=False,
         restart=True,
     )
 

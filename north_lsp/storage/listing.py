@@ -44,7 +44,7 @@ def delete_idle_conversation(store: Locations, id: str) -> bool:
 
 def delete_conversation(store: Locations, id: str) -> bool:
     """Move everything of a conversation to the trash; return whether there was anything. A process that has it open
-    notices that, and goes on in memory.
+    notices that, and continues in memory.
 
     Raises ValueError for what cannot be an id, and OSError.
     """

@@ -87,7 +87,7 @@ def grow_head(
     state: LogState, head: Sequence[bytes], leaf: bytes | None, lines: Iterable[bytes], most: int
 ) -> LogState | None:
     """Return a state with the lines of a `head`, which `leaf` follows in the tree, and of the lines after that what
-    belongs to the first entries; None where these lines do more than go on."""
+    belongs to the first entries; None where these lines do more than continue."""
     known = [place for line in head if (place := place_of(line)) is not None]
     ids = {place.id for place in known}
     first = {place.id for place in known if place.is_entry}

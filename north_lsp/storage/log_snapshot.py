@@ -1,4 +1,4 @@
-"""Where the beginning of a long conversation stands in its log, kept beside it (`<id>.snapshot.json`).
+"""Where the beginning of a long conversation is in its log, kept beside it (`<id>.snapshot.json`).
 
 The log remains the only source of truth: a snapshot has places of lines, none of their contents, and counts only for a
 log that still begins with what it was made of. It may be lost at any time.
@@ -78,8 +78,8 @@ def read_beginning(log: Path, most: int) -> LogState | None:
 
 
 def read_with(snapshot: Snapshot, log: BinaryIO, most: int) -> LogState | None:
-    """Return the first entries of a log; None if the snapshot is not of this log, or what came later does more than go
-    on."""
+    """Return the first entries of a log; None if the snapshot is not of this log, or what came later does more than
+    continue."""
     if _tail(log, snapshot.log_bytes) != snapshot.tail:
         return None
     log.seek(0)

@@ -290,7 +290,7 @@ def _version(header: Record) -> int:
 
 def appended(data: bytes) -> tuple[list[Record], int] | None:
     """Read lines that were appended to a log; returns them, and how many bytes they are. None if one cannot be read:
-    then the whole log has to be."""
+    then the whole log must be read."""
     whole = data.rpartition(b"\n")[0]
     records = [parse_line(line) for line in whole.split(b"\n") if line.strip()]
     read = [record for record in records if record is not None and isinstance(record.get("id"), str)]

@@ -104,7 +104,7 @@ class LogStorage(Protocol):
         """Return all lines after the first, as they are stored. Raises OSError if they are not all there."""
 
     def news(self) -> bytes | None:
-        """Return what others have appended to whole lines; None if all of it has to be read again. Raises OSError."""
+        """Return what others have appended to whole lines; None if all of it must be read again. Raises OSError."""
 
     def grew(self, count: int) -> None:
         """Take over so many bytes of the news."""

@@ -19,7 +19,7 @@ _KEPT = "## Your changes"
 
 
 class MemoryFiles:
-    """Those of one project. Methods block; each raises OSError."""
+    """The memory files of one project. Methods block; each raises OSError."""
 
     def __init__(self, locations: Locations, project: str) -> None:
         self.folder = locations.data / "memories" / project

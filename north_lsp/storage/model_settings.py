@@ -125,6 +125,13 @@ class ModelSettings:
         parse=_disabled,
         schema=_schema("providers"),
     )
+    extensions: tuple[str, ...] = setting(
+        "extensions",
+        (),
+        "Further extensions in Python: files, and folders of them (absolute, or with `~`). Those in North's own folder "
+        "come first.",
+        restart=True,
+    )
     disabled_extensions: tuple[str, ...] = setting(
         "disabledExtensions",
         (),

@@ -59,14 +59,14 @@ def passages_on(text: str, entries: str) -> Iterator[Passage]:
 
 def phrase(word: str) -> str:
     """Return the FTS5 query for pages that have a word of a query: as the beginning of a word, or, in a script without
-    blanks and for signs alone, anywhere."""
+    spaces and for signs alone, anywhere."""
     if any(map(str.isalnum, word)):
         return '"' + _parted(word).replace('"', '""') + '"*'
     return f'"{_spelled(word)}"'
 
 
 def _parted(text: str) -> str:
-    """Part the letters of scripts without blanks, so that each is a word to SQLite."""
+    """Part the letters of scripts without spaces, so that each is a word to SQLite."""
     return text if text.isascii() else _AT_A_LETTER.sub(_BETWEEN, text)
 
 

@@ -156,7 +156,7 @@ def _leads_into(path: Path, folder: Path) -> bool:
 
 
 def _real(path: Path) -> Path | None:
-    """Return what a path leads to; None for what is no path, or leads round in a circle."""
+    """Return what a path leads to; None for what is not a path, or leads round in a circle."""
     try:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):

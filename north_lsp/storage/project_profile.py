@@ -107,7 +107,7 @@ class ProfileFile:
 
 
 def _digest(text: str) -> str:
-    """Return what tells a text from others; blanks at its lines' ends and between its parts do not count."""
+    """Return what tells a text from others; spaces at its lines' ends and between its parts do not count."""
     return hashlib.sha256("\n".join(text.split()).encode("utf-8", "replace")).hexdigest()[:16]
 
 

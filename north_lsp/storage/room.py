@@ -1,5 +1,5 @@
-"""Who stops first when a disk is nearly full: what can be made again, or is only convenient, leaves the last of the
-room to the logs of conversations."""
+"""Who stops first when a disk is nearly full: what can be redone, or is only convenient, leaves the last of the room to
+the logs of conversations."""
 
 import errno
 import os

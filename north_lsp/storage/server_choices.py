@@ -11,7 +11,8 @@ Content = dict[str, Any]
 
 
 class ServerChoices:
-    """Those of one project, read again each time. Its methods read and write files: call them on a thread."""
+    """What was decided in one project, read again each time. Its methods read and write files: call them on a
+    thread."""
 
     def __init__(self, locations: Locations, project_hash: str) -> None:
         self._locations = locations

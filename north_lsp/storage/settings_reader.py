@@ -16,6 +16,18 @@ Origin = Literal["default", "user", "project", "editor", "session"]
 _FOR_EDITORS = frozenset({"$schema"})
 _OF_OTHERS = ("theme", "doubleEscapeAction", "symbolPreset", "showHardwareCursor", "tui.", "python.sharedGateway")
 """What settings of terminal agents that people bring along say about a terminal: nothing to North."""
+_NO_PYTHON = "North has no Python of its own; commands run the project's"
+NOT_HERE = {
+    "python.path": _NO_PYTHON,
+    "python.toolMode": _NO_PYTHON,
+    "python.kernelMode": _NO_PYTHON,
+    "hooks.enabled": "North runs no hooks; extensions in Python are told of events (`extensions`)",
+    "lsp.formatOnWrite": "an edit is written as it was reviewed; have the editor format when it saves "
+    "(`edits.saveAfterApply`), or ask the model to format (`edit_format_file`)",
+    "trust.ask": "there is no question about a whole workspace, but one for each thing that needs trust; `/trust` "
+    "decides for all of them",
+}
+"""Settings that people bring along for what North does not have, each with why."""
 _MAX_SHOWN = 60
 _SWITCHES = {True: ("on", "yes"), False: ("off", "no")}
 
@@ -129,7 +141,9 @@ class SettingsReader:
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str:
-    """Name the setting whose name is like a key; empty if none is."""
+    """Say why there is no such setting, or name the one whose name is like it; empty if none is."""
+    if key in NOT_HERE:
+        return f": {NOT_HERE[key]}"
     import difflib  # needed only for mistakes
 
     near = difflib.get_close_matches(key, sorted(known), 1, 0.7)

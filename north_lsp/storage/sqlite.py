@@ -85,7 +85,7 @@ def use(path: Path, migrations: Migrations, action: "Callable[[sqlite3.Connectio
 @contextmanager
 def written(database: "sqlite3.Connection") -> Iterator[None]:
     """Begin a transaction that writes at once, on a connection of `use`, so that it waits for other writers before it
-    reads; what was done is taken back if it raises."""
+    reads; what was done is undone if it raises."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -79,7 +79,7 @@ class Summary:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A summary, and which state of the file it was made from. `tail` is a checksum of the last bytes read: None if the
-    file has to be read from its beginning next time. Size and time are -1 for a file that cannot be read."""
+    file must be read from its beginning next time. Size and time are -1 for a file that cannot be read."""
 
     summary: Summary
     size: int
@@ -88,8 +88,8 @@ class Reading:
 
 
 def summarize(path: Path, known: Reading | None = None) -> Reading:
-    """Read one log line by line; lines that cannot be read are passed over. Of a log that has only grown since `known`
-    no more than the new lines is read. Raises OSError."""
+    """Read one log line by line; lines that cannot be read are skipped. Of a log that has only grown since `known` no
+    more than the new lines is read. Raises OSError."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         changed = timestamp(datetime.fromtimestamp(status.st_mtime, UTC))
@@ -108,7 +108,7 @@ def summarize(path: Path, known: Reading | None = None) -> Reading:
 
 
 def grown_from(file: BinaryIO, size: int, tail: int | None, now: int) -> int:
-    """Return where to go on in a log of which the first `size` bytes are known; 0 if it is not the same file any
+    """Return where to continue in a log of which the first `size` bytes are known; 0 if it is not the same file any
     more. Leaves the file there."""
     if tail is not None and 0 < size <= now:
         file.seek(max(0, size - _TAIL_BYTES))
@@ -141,7 +141,7 @@ class Lines:
             yield from today(format, header, (record for record in records if record is not None))
 
     def tail(self, size: int) -> int | None:
-        """Return the checksum that lets the reading go on after `size` bytes, all of which must have been read."""
+        """Return the checksum that lets the reading continue after `size` bytes, all of which must have been read."""
         if not self._goes_on or self._file.tell() != size:
             return None
         self._file.seek(max(0, size - _TAIL_BYTES))

@@ -9,7 +9,8 @@ from north_lsp.storage.veil import INDEX, NoVeil, Veil
 
 
 class VeiledLines:
-    """Those of one log. `veil` exchanges the secrets, `new_id` is for the annotations that number them."""
+    """Reads and writes the lines of one log. `veil` exchanges the secrets, `new_id` is for the annotations that number
+    them."""
 
     def __init__(self, new_id: Callable[[], str]) -> None:
         self.veil: Veil = NoVeil()

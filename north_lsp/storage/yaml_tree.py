@@ -95,7 +95,7 @@ def parse(text: str, *, is_json: bool = False) -> Node:
 
 
 def _without_comments(text: str) -> str:
-    """Replace comments, and tabs outside of strings, with blanks; every line keeps its number."""
+    """Replace comments, and tabs outside of strings, with spaces; every line keeps its number."""
 
     def blank(match: re.Match[str]) -> str:
         return match[1] if match[1] is not None else re.sub(r"[^\n]", " ", match[2])

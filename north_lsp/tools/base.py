@@ -2,7 +2,7 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache, partial
 from importlib import import_module
@@ -27,6 +27,7 @@ T = TypeVar("T")
 Need = Literal["read", "write", "run", "network", "ask", "todo", "plan", "agents"]
 """What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user, keep the
 todo list, write and present a plan, have agents work."""
+_GROWING = frozenset({"content", "new"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Command:
 class Question:
     """A question about a call that another program carries out: the tool's `name` for models, the `server` and its own
     name for the `tool`, the whole `arguments`, whose the server is (`origin`, for people), and a `digest` of the tool
-    as it describes itself: what the user allows for good holds for that alone. Unless it `asks`, only what must be
+    as it describes itself: what the user allows permanently holds for that alone. Unless it `asks`, only what must be
     asked about every time is."""
 
     name: str
@@ -204,7 +205,8 @@ class Host(Protocol[R_co]):
 class Tool(ABC):
     """Base of every tool. `needs` is what it asks of its host; `parallel` tools may run side by side; `modes` are those
     that offer it to the model; `discoverable` ones are listed by name only until the model looks them up, those of
-    servers only when there are many tools. `also` are other names under which models may call it."""
+    servers only when there are many tools. `also` are other names under which models may call it; a `described` one is
+    another program's, or made for one conversation."""
 
     name: str
     also: tuple[str, ...] = ()
@@ -213,6 +215,7 @@ class Tool(ABC):
     modes: frozenset[Mode]
     parallel: bool = False
     discoverable: bool = False
+    described: ClassVar[bool] = False
     args: ClassVar[type["BaseModel"]]
 
     @abstractmethod
@@ -241,6 +244,26 @@ class Tool(ABC):
     def only_reads(self) -> bool:
         return self.needs == {"read"}
 
+    @property
+    def reader(self) -> "ReadTool | None":
+        """The tool itself if it is one that runs without a host."""
+        return None
+
+    @property
+    def writer(self) -> "WriteTool | None":
+        """The tool itself if it proposes changes, which can be previewed while its arguments arrive."""
+        return None
+
+    def checked(self, arguments: Mapping[str, Any]) -> Any:
+        """Return the arguments as `invoke` takes them. Raises ToolError INVALID_INPUT."""
+        from north_lsp.tools.arguments import checked
+
+        return checked(self.args, arguments)
+
+    def cut_before(self, text: str, offset: int) -> str | None:
+        """Return the part of an argument before `offset` that makes sense alone; None if there is none."""
+        return None
+
 
 @cache
 def descriptions(kind: type[Tool]) -> Mapping[str, str]:
@@ -263,11 +286,15 @@ def _schema(model: "type[BaseModel]") -> Mapping[str, object]:
 class DescribedTool(Tool):
     """A tool that another program describes: its arguments are an object that fits `schema`, and checked there."""
 
+    described = True
     description: str
     schema: Mapping[str, object]
 
     def told(self) -> tuple[str, Mapping[str, object]]:
         return self.description, self.schema
+
+    def checked(self, arguments: Mapping[str, Any]) -> Any:
+        return dict(arguments)
 
 
 class ReadTool(Tool):
@@ -280,24 +307,52 @@ class ReadTool(Tool):
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         return await host.look(partial(self.run, args, workspace))
 
+    @property
+    def reader(self) -> "ReadTool":
+        return self
+
     @abstractmethod
     async def run(self, args: Any, workspace: Workspace) -> Output:
         """Read what the checked arguments ask for. Raises ToolError."""
 
 
 class WriteTool(Tool):
-    """A tool that proposes changes; they are applied after their review, never by the tool itself."""
+    """A tool that proposes changes; they are applied after their review, never by the tool itself. Nothing that arrives
+    after the arguments `decisive` changes whether the edit applies; without them that is known at the end. One that
+    `writes_whole` files gives all of their text; the arguments of one that comes `in_parts` are edits of their own."""
 
     needs = frozenset({"read", "write"})
     kind: Kind = "edit"
     modes = frozenset({"agent"})
+    decisive: ClassVar[frozenset[str]] = frozenset()
+    writes_whole: ClassVar[bool] = False
+    in_parts: ClassVar[bool] = False
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         return await host.propose(await host.look(partial(self.prepare, args, workspace)))
 
+    @property
+    def writer(self) -> "WriteTool":
+        return self
+
+    def is_decided(self, arguments: Mapping[str, object]) -> bool:
+        """Tell whether complete arguments settle whether the edit applies."""
+        return bool(self.decisive) and arguments.keys() >= self.decisive
+
+    def possible(self, arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield the arguments that may be prepared while they arrive, the most complete first. Only the last one of
+        `arguments` can be incomplete."""
+        if is_growing(arguments):
+            yield arguments
+
     @abstractmethod
     async def prepare(self, args: Any, workspace: Workspace) -> Sequence[FileChange]:
         """Prepare the changes that the arguments ask for, without writing anything. Raises ToolError."""
+
+
+def is_growing(arguments: Mapping[str, object]) -> bool:
+    """Tell whether the last of an edit's arguments makes sense before it is complete."""
+    return next(reversed(list(arguments)), None) in _GROWING
 
 
 class ShellTool(Tool):

@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import DescribedTool, Tool
+from north_lsp.tools.base import Tool
 from north_lsp.vocabulary import Mode
 
 MAX_ARGUMENT_BYTES = 50 * 1024
@@ -107,11 +107,7 @@ class Registry:
                 else "send less at once",
             )
         tool = tool.loaded()
-        if isinstance(tool, DescribedTool):
-            return tool, dict(arguments)
-        from north_lsp.tools.arguments import checked
-
-        return tool, checked(tool.args, arguments)
+        return tool, tool.checked(arguments)
 
 
 def plan_required(what: str) -> ToolError:

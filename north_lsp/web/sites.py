@@ -51,7 +51,7 @@ class SiteReader:
         return None
 
     async def _asked(self, site: Site, asked: str, parts: Mapping[str, str]) -> Any:
-        """Ask an API, which has to be on the public internet. Raises ToolError, ValueError, RecursionError."""
+        """Ask an API, which must be on the public internet. Raises ToolError, ValueError, RecursionError."""
         at = target(self.bases.get(site.base, site.base.format(**parts)) + asked.format(**parts))
         addresses = () if self.client.proxy(at) else await self.client.addresses(at)
         if site.base not in self.bases and not_public(addresses):

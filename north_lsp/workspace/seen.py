@@ -34,7 +34,7 @@ class Seen:
     _fresh: "Noted" = field(default_factory=dict)
 
     def restart(self, earlier: dict[Path, Sighting]) -> None:
-        """Forget what was shown, but for `earlier`: the conversation goes on after another entry."""
+        """Forget what was shown, but for `earlier`: the conversation continues after another entry."""
         self.tags.clear()
         self.ranges.clear()
         self._fresh.clear()

@@ -1,6 +1,7 @@
 """Texts and files with clients that have habits of their own: what they made of a text counts, nothing is lost."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -308,3 +309,28 @@ def client_error(code: int, message: str) -> Exception:
 
 def logged(world: World) -> str:
     return "".join(path.read_text() for path in (world.folder / "state").rglob("*.log*"))
+
+
+async def test_what_is_typed_while_the_files_before_are_written_is_merged(world: World, server: ModelServer) -> None:
+    """A batch is written file by file, and each write waits for the client."""
+    first, second = (world.project / name for name in ("a.txt", "b.txt"))
+    for path in (first, second):
+        path.write_text("one\ntwo\n")
+    buffers: dict[Path, str] = {}
+
+    def typing(text: str) -> str:
+        if not buffers:
+            buffers[second] = "typed\none\ntwo\n"
+        return text
+
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": path.name, "old": "two", "new": "2"}}
+        for path in (first, second)
+    ]
+    async with foreign(world, Habits(remakes=typing)) as client:
+        client.buffers = buffers
+        reads = [call("read_file", path=path.name) for path in (first, second)]
+        *_, done = await turn(client, server, *reads, call("edit_apply_batch", edits=edits))
+        assert done["data"]["applied"]
+    assert first.read_text() == "one\n2\n"
+    assert buffers[second] == "typed\none\n2\n"

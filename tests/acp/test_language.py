@@ -139,6 +139,18 @@ async def test_nobody_is_asked_who_did_not_offer_it_or_with_the_setting_off(worl
             assert servers.asked == []
 
 
+async def test_language_servers_can_be_left_alone(world: World, server: ModelServer) -> None:
+    (world.folder / "config").mkdir(exist_ok=True)
+    (world.folder / "config/config.json").write_text('{"lsp.enabled": false}')
+    servers = LanguageServers()
+    async with opened(world, servers) as (client, id):
+        [result] = await turn(client, id, server, call("edit_create_file", path="new.py", content="x"))
+        assert "diagnosticsUnknown" not in result["data"]
+        offered = {tool["name"] for tool in server.requests[-1].body["tools"]}
+        assert not offered & {"lsp", "edit_rename_symbol", "edit_format_file"}
+        assert servers.asked == []
+
+
 async def test_the_model_asks_for_a_definition_and_for_a_rename(world: World, server: ModelServer) -> None:
     (world.project / "lamp.py").write_text("lamp = 1\n")
     (world.project / "use.py").write_text("from lamp import lamp\n")

@@ -364,6 +364,41 @@ async def test_a_command_runs_in_the_editor_s_terminal_where_it_has_one(world: W
             assert embedded
 
 
+async def test_a_terminal_that_opens_after_the_stop_is_closed_and_not_waited_for(
+    world: World, server: ModelServer
+) -> None:
+    settings(world, shell={"useClientTerminal": True})
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        client.handlers["session/request_permission"] = Asked("run")
+        terminals = Terminals()
+        terminals.serve(client)
+        asked, opens, closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def create(_: dict[str, Any]) -> dict[str, Any]:
+            asked.set()
+            await opens.wait()
+            return {"terminalId": "late"}
+
+        async def release(params: dict[str, Any]) -> dict[str, Any]:
+            terminals.calls.append(("release", params))
+            closed.set()
+            return {}
+
+        client.handlers |= {"terminal/create": create, "terminal/release": release}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {"terminal": True}})
+        id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
+        server.script(answer(call("shell_run", command="echo late")))
+        params = {"sessionId": id, "prompt": [{"type": "text", "text": "Go"}]}
+        prompt = asyncio.ensure_future(client.request("session/prompt", params))
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        await client.notify("session/cancel", {"sessionId": id})
+        assert (await prompt)["stopReason"] == "cancelled"
+        opens.set()
+        await asyncio.wait_for(closed.wait(), PATIENCE)
+        named = {"sessionId": id, "terminalId": "late"}
+        assert terminals.calls == [("kill", named), ("release", named)]
+
+
 async def test_the_editor_s_terminal_is_held_to_the_time_limit_and_denied_like_any(
     world: World, server: ModelServer
 ) -> None:

@@ -123,6 +123,25 @@ async def test_a_collector_gets_the_turn_and_nothing_of_its_contents(world: Worl
         assert name not in b"".join(body for _, body in got)
 
 
+async def test_a_collector_gets_contents_if_the_user_wants_that_and_never_secrets(
+    world: World, server: ModelServer
+) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    key = "sk-ant-api03-" + "q" * 40
+    with collector() as (url, got):
+        configure(world, telemetry={"enabled": True, "endpoint": url, "content": True})
+        server.script(answer(call("read_file", path="json/decoder.py")), answer(Say("It decodes quokkas.")))
+        async with conversation(world) as (client, session):
+            assert await prompt(client, session, f"What of wombats? The key is {key}") == "end_turn"
+            await client.close_stdin()
+            await client.wait_exit()
+    (sent,) = (body for path, body in got if path == "/v1/traces")
+    for text in (b"What of wombats?", b"It decodes quokkas.", b"json/decoder.py", b"content.system"):
+        assert text in sent
+    assert key.encode() not in b"".join(body for _, body in got)
+    assert not (world.folder / "state/north.log").read_text().count("wombats")
+
+
 async def test_a_collector_that_is_gone_changes_nothing(world: World, server: ModelServer) -> None:
     pytest.importorskip("opentelemetry.sdk")
     configure(world, telemetry={"enabled": True, "endpoint": "http://127.0.0.1:9"})

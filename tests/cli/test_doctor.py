@@ -133,6 +133,12 @@ def test_a_saved_model_that_is_gone_is_named_while_another_one_is_asked_for(tmp_
     assert "the saved model: there is no model 'sonet-4-5'" in texts(found, "warning")
 
 
+def test_without_a_saved_model_none_is_named(tmp_path: Path) -> None:
+    found = list(_models(replace(options_in(tmp_path, NORTH_MODEL="nope"), model="nope")))
+    assert "change NORTH_MODEL" in texts(found, "error")
+    assert "the saved model" not in texts(found, "warning")
+
+
 @pytest.mark.parametrize(("answer", "level"), [({}, "ok"), (401, "error"), (403, "error"), (500, "ok")])
 def test_each_key_is_tried_out(tmp_path: Path, server: ModelServer, answer: object, level: str) -> None:
     server.pages["/v1/models?limit=1"] = answer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.cli.login import login, logout, setup_provider
+from north_lsp.cli.login import login, logout, setup_provider, stored_as_json
 from north_lsp.cli.reports import models
 from north_lsp.providers.catalog.models_file import read_models_file
 from north_lsp.providers.catalog.presets import presets
@@ -91,6 +91,26 @@ def test_forgetting_keys(options: Options) -> None:
     assert logout(options, None, terminal.ask, terminal.say) == 0
     assert stored(options) == []
     assert SECRET not in terminal.text
+
+
+def test_what_is_stored_as_json_removes_nothing_and_shows_no_key(options: Options) -> None:
+    store = CredentialStore(Locations.from_environment(options.environ))
+    terminal = Terminal()
+    stored_as_json(options, None, terminal.say)
+    assert json.loads(terminal.text) == []
+    store.add("groq", SECRET, "groq at work")
+    store.keep_sign_in("company", "company", SECRET)
+    terminal = Terminal()
+    stored_as_json(options, None, terminal.say)
+    key, sign_in = json.loads(terminal.text)
+    assert (key["provider"], key["label"], key["ending"]) == ("groq", "groq at work", "…cdef")
+    assert key.keys() == {"provider", "kind", "label", "ending", "createdAt", "lastUsedAt"}
+    assert sign_in == {"provider": "company", "kind": "sign-in"}
+    assert SECRET not in terminal.text
+    terminal = Terminal()
+    stored_as_json(options, "company", terminal.say)
+    assert json.loads(terminal.text) == [sign_in]
+    assert (stored(options), list(store.sign_ins())) == (["groq"], ["company"])
 
 
 def test_a_sign_in_is_listed_and_ended_beside_keys(options: Options) -> None:

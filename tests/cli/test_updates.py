@@ -41,11 +41,11 @@ def says(version: object) -> Page:
         (Page("nothing", status=404), "note", "PyPI has no version of North"),
         (Page("busy", status=503), "warning", "PyPI answered 503"),
         (Page("elsewhere", status=302, headers={"Location": "/other"}), "warning", "PyPI answered 302"),
-        (Page("<html>"), "warning", "PyPI answered with something else than a version"),
-        (Page("[" * 100_000), "warning", "PyPI answered with something else than a version"),
-        (says(["1"]), "warning", "PyPI answered with something else than a version"),
-        (says("\x1b[31m1.0"), "warning", "PyPI answered with something else than a version"),
-        (says("9" * 5000), "warning", "PyPI answered with something else than a version"),
+        (Page("<html>"), "warning", "PyPI sent something other than a version"),
+        (Page("[" * 100_000), "warning", "PyPI sent something other than a version"),
+        (says(["1"]), "warning", "PyPI sent something other than a version"),
+        (says("\x1b[31m1.0"), "warning", "PyPI sent something other than a version"),
+        (says("9" * 5000), "warning", "PyPI sent something other than a version"),
     ],
 )
 def test_what_pypi_says_is_one_finding(site: Site, page: Page, level: str, words: str) -> None:
@@ -69,7 +69,7 @@ def test_the_request_goes_through_the_proxy(site: Site, monkeypatch: pytest.Monk
 def test_who_cannot_be_reached_is_one_line(address: str) -> None:
     found = updates({}, address)
     assert found.level == "warning"
-    assert "whether there is a newer North is not known: PyPI cannot be reached (" in found.text
+    assert "North could not find out whether there is a newer version: PyPI cannot be reached (" in found.text
     assert "HTTPS_PROXY" in found.remedy
 
 
@@ -96,7 +96,7 @@ def test_pypi_is_asked_only_when_the_user_wants_it(tmp_path: Path) -> None:
         assert asked == []
         done = run(tmp_path, "doctor", "--check-updates", environ=environ)
         assert asked == ["pypi.org:443"]
-        assert "whether there is a newer North is not known: PyPI cannot be reached (" in done.stdout
+        assert "North could not find out whether there is a newer version: PyPI cannot be reached (" in done.stdout
     finally:
         proxy.shutdown()
         serving.join()

@@ -275,6 +275,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "providers/catalog/test_extensions.py": {
         "disabledExtensions": "test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_said",
+        "extensions": "test_those_that_the_settings_name_count_too_each_once",
     },
     "acp/test_shell.py": {
         "shell.useClientTerminal": "test_a_command_runs_in_the_editor_s_terminal_where_it_has_one",
@@ -300,6 +301,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "acp/test_language.py": {
         "lsp.diagnosticsOnWrite": "test_nobody_is_asked_who_did_not_offer_it_or_with_the_setting_off",
+        "lsp.enabled": "test_language_servers_can_be_left_alone",
     },
     "tools/support/test_limits.py": {
         "files.extraReadRoots": "test_extra_folders_are_read_by_their_absolute_paths",
@@ -436,6 +438,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "acp/test_telemetry.py": {
         "telemetry.enabled": "test_a_collector_gets_the_turn_and_nothing_of_its_contents",
         "telemetry.endpoint": "test_a_collector_gets_the_turn_and_nothing_of_its_contents",
+        "telemetry.content": "test_a_collector_gets_contents_if_the_user_wants_that_and_never_secrets",
     },
     "end_to_end/test_secrets.py": {
         "secrets.offIn": "test_the_user_can_switch_it_off",

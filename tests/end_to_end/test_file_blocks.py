@@ -1,15 +1,17 @@
 """Files that the model writes in the text of its answer."""
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.test_faults import configure, prompt, sent, texts
+from tests.end_to_end.test_faults import configure, entries, prompt, sent, texts
 from tests.end_to_end.test_turns import conversation, text_blocks
-from tests.end_to_end.world import World
-from tests.support.client import RawAcpClient
+from tests.end_to_end.world import SERVER, World
+from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Cut, Gate, Say, Stop, answer, call
 
 LINES = [f"line {number}" for number in range(1, 81)]
@@ -233,3 +235,100 @@ async def test_the_users_settings_hold_for_files_in_the_text_as_for_edits(world:
     assert "is generated" not in json.dumps([question["toolCall"]["content"] for question in asked])
     assert (world.project / "made.py").read_text() == "new\n"
     assert (world.project / "new.txt").read_bytes() == b"a\r\nb\r\n"
+
+
+async def test_files_of_an_answer_that_is_asked_for_again_are_not_written(world: World, server: ModelServer) -> None:
+    configure(world)
+    server.script(
+        answer(Say(block("first\n", "one.txt") + "And then, " * 50, chunks=9), Cut()),
+        answer(Say(block("second\n", "two.txt"))),
+    )
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Write it") == "end_turn"
+        assert [question["toolCall"]["content"][0]["newText"] for question in asked] == ["second\n"]
+        assert not (world.project / "one.txt").exists()
+        assert (world.project / "two.txt").read_text() == "second\n"
+        live = shown_calls(client)
+        assert ("Writing one.txt", "failed") in live
+        await reload(client, world, session)
+        assert shown_calls(client) == live
+
+
+async def test_a_continuation_that_is_asked_for_again_counts_once(world: World, server: ModelServer) -> None:
+    configure(world)
+    half = answer(Say(block("\n".join(LINES[:40]), end=False)), Stop("max_tokens"))
+    rest = block("".join(f"{line}\n" for line in LINES[30:]), mode=' mode="append"')
+    server.script(half, answer(Say(rest + "And then, " * 50, chunks=9), Cut()), answer(Say(rest)))
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Write it") == "end_turn"
+        assert len(asked) == 1
+        assert (world.project / "new/big.txt").read_text() == WHOLE
+        (kept,) = world.data.glob("conversations/*/staging/*")
+        assert kept.read_text() == WHOLE
+
+
+async def test_what_was_written_when_the_user_stopped_is_told_as_written(world: World, server: ModelServer) -> None:
+    server.script(answer(Say(block("x = 1\n", "new.py"))), answer(Say("Bye.")))
+    checking = asyncio.Event()
+
+    async def check(params: dict[str, Any]) -> Any:
+        if (world.project / "new.py").exists():
+            checking.set()
+            await asyncio.Event().wait()
+        return {"diagnostics": [], "known": []}
+
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        deciding(client, "accept")
+        client.handlers["_north/languageFeature"] = check
+        capabilities = {"_meta": {"north": {"languageFeatures": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
+        new = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        session = str(new["sessionId"])
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Go")})
+        await asyncio.wait_for(checking.wait(), PATIENCE)
+        await client.notify("session/cancel", {"sessionId": session})
+        assert (await client.answer(request))["stopReason"] == "cancelled"
+        assert shown_calls(client)[-1][1] == "completed"
+        assert "Not written" not in json.dumps(client.updates)
+        assert await prompt(client, session, "Bye") == "end_turn"
+    assert '"applied":true' in sent(server)[-1][-2][1]
+
+
+async def test_what_a_model_had_written_before_it_declined_is_decided(world: World, server: ModelServer) -> None:
+    said = Say(block("whole\n", "one.txt") + "More I cannot do.")
+    server.script(answer(said, call("list_root", "left"), Stop("refusal")))
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Write it") == "refusal"
+        assert len(asked) == 1
+        assert (world.project / "one.txt").read_text() == "whole\n"
+    messages = [row["message"] for row in entries(world) if row.get("message", {}).get("toolCallId") == "left"]
+    assert "the model declined" in json.dumps(messages)
+
+
+async def test_a_file_that_is_not_continued_is_decided_as_it_is(world: World, server: ModelServer) -> None:
+    configure(world)
+    half = answer(Say(block("first\n", "one.txt", end=False)), Stop("max_tokens"))
+    server.script(half, answer(Say(block("second\n", "two.txt"))), answer(Say("Well.")))
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Write it") == "end_turn"
+        assert [question["toolCall"]["title"].endswith("(incomplete)") for question in asked] == [True, False]
+        assert [(world.project / name).read_text() for name in ("one.txt", "two.txt")] == ["first\n", "second\n"]
+
+
+async def test_a_file_that_is_begun_again_is_asked_about_once(world: World, server: ModelServer) -> None:
+    configure(world)
+    half = answer(Say(block("first\n", "one.txt", end=False)), Stop("max_tokens"))
+    server.script(half, answer(Say(block("whole\n", "one.txt"))))
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Write it") == "end_turn"
+        assert len(asked) == 1
+        assert (world.project / "one.txt").read_text() == "whole\n"
+        live = shown_calls(client)
+        assert [status for _, status in live] == ["failed", "completed"]
+        await reload(client, world, session)
+        assert shown_calls(client) == live

@@ -22,6 +22,7 @@ from tests.support import mcp_server
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Say, answer, call
 
 SCRIPT = mcp_server.__file__
@@ -480,6 +481,23 @@ async def test_prompts_of_a_server_are_commands(world: World, server: ModelServe
         assert "mcp:mine:plan" not in json.dumps(client.updates[before:])
 
 
+async def test_a_prompt_that_the_user_gave_up_begins_no_turn(world: World, server: ModelServer) -> None:
+    hold = world.folder / "hold"
+    own(world, mine=entry(f"hold-prompts={hold}"))
+    async with talk(world) as (client, session):
+        await client.wait_update(lambda update: "mcp:mine:plan" in json.dumps(update))
+        blocks = text_blocks("/mcp:mine:plan the week")
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        async with asyncio.timeout(PATIENCE):
+            while not hold.exists():
+                await asyncio.sleep(0.01)
+        await client.notify("session/cancel", {"sessionId": session})
+        await client.request("_north/queue/list", {"sessionId": session})
+        hold.unlink()
+        await client.answer(request)
+    assert server.requests == []
+
+
 @pytest.mark.parametrize("said", ["!touch made.txt", "!! touch made.txt", "/terminal touch made.txt", "/trust on"])
 async def test_what_a_server_has_said_in_a_prompt_is_only_sent(world: World, server: ModelServer, said: str) -> None:
     own(world, mine=entry())
@@ -721,7 +739,9 @@ async def test_what_makes_no_sense_is_skipped_and_counted(world: World, server: 
     server.script(DONE)
     async with talk(world, stdio("noise")) as (client, session):
         assert await prompt(client, session, "Hello") == "end_turn"
-        assert "`test`: ready, test-server 1.2, 2 messages that made no sense" in await command(client, session, "/mcp")
+        assert "`test`: ready, test-server 1.2, 2 messages that could not be read" in await command(
+            client, session, "/mcp"
+        )
 
 
 async def test_values_may_be_what_a_command_prints(world: World, server: ModelServer) -> None:

@@ -48,6 +48,7 @@ async def test_a_picture_is_announced_sent_kept_and_sent_again(world: World, ser
         await client.close_stdin()
         assert await client.wait_exit() == 0
     assert base64.b64encode(PICTURE).decode() not in "\n".join(world.log_entries())
+    assert '"width":4,"height":3' in "\n".join(world.log_entries())  # which estimates go by
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         await client.request("initialize", {"protocolVersion": 1})
         await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})

@@ -1,17 +1,26 @@
 """What the user sends while a turn runs, how it is seen and changed, and what comes back when the turn does not end
 well; and what a client hears of all that."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 import pytest
 
-from tests.end_to_end.test_faults import configure, entries, fail, prompt, sent, texts
+from north_lsp.agent.log.prompt import TextPart
+from north_lsp.agent.ports.events import QueueChanged
+from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
+from tests.end_to_end.test_faults import configure, entries, fail, opened, prompt, sent, texts
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Gate, Say, answer, call
 
 
@@ -209,6 +218,24 @@ async def test_another_prompt_instead_of_the_turn_that_runs(world: World, server
     assert said(server)[-1] == "instead"
 
 
+async def test_what_was_queued_behind_the_other_prompt_comes_back_too(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One."), Gate("never")), answer(Say("Two."), Gate("neither")))
+    async with conversation(world, knows=True) as (client, session):
+        await start(client, session, "first")
+        await server.reached("never")
+        await ask(client, session, "followUp", prompt=text_blocks("later"))
+        params = {"sessionId": session, "prompt": text_blocks("instead")}
+        instead = await client.start_request("_north/abortAndPrompt", params)
+        await server.reached("neither")
+        await ask(client, session, "followUp", prompt=text_blocks("more"))
+        await client.notify("session/cancel", {"sessionId": session})
+        done = await client.answer(instead)
+        assert (done["stopReason"], [row["text"] for row in done["queued"]]) == ("cancelled", ["later", "more"])
+        await client.request("session/close", {"sessionId": session})
+        params = {"sessionId": session, "cwd": str(world.project), "mcpServers": []}
+        assert "queued" not in json.dumps(await client.request("session/load", params))
+
+
 async def test_the_mode_of_a_prompt_is_the_one_it_was_sent_in(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One."), Gate("here")), answer(Say("Two.")))
     async with conversation(world) as (client, session):
@@ -315,3 +342,59 @@ async def test_a_cancel_right_behind_the_first_prompts_finds_them_all(world: Wor
         await client.notify("session/cancel", {"sessionId": session})
         for id in asked:
             assert (await client.answer(id))["stopReason"] == "cancelled"
+
+
+async def test_a_prompt_is_in_the_conversation_or_back_with_the_user_but_never_both(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user stops just as a prompt that had waited is written to the disk."""
+    writing, stopped = asyncio.Event(), asyncio.Event()
+    sync = SavedConversation.sync
+
+    async def slow(saved: SavedConversation) -> None:
+        if any('"role":"user"' in line and "later" in line for line in world.log_entries()):
+            writing.set()
+            await stopped.wait()
+        await sync(saved)
+
+    monkeypatch.setattr(SavedConversation, "sync", slow)
+    server.script(answer(Say("One."), Gate("here")), answer(Say("Two."), Gate("never")))
+    async with inside(world.environ, None, {"events": True}) as client:
+        session = await opened(client, world)
+        first = await start(client, session, "first")
+        await server.reached("here")
+        await ask(client, session, "followUp", prompt=text_blocks("later"))
+        server.open("here")
+        await asyncio.wait_for(writing.wait(), PATIENCE)
+        await client.notify("session/cancel", {"sessionId": session})
+        await ask(client, session, "queue/list")
+        stopped.set()
+        ended = await client.answer(first)
+        assert "queued" not in ended.get("_meta", {}).get("north", {})
+    said = [row for row in entries(world) if row.get("role") == "user" or row.get("message", {}).get("role") == "user"]
+    assert json.dumps(said).count('"later"') == 1
+
+
+async def test_what_is_taken_from_the_queue_reaches_who_takes_it() -> None:
+    """Whoever waits is told of the queue; the user stops meanwhile."""
+    telling, told = anyio.Event(), anyio.Event()
+
+    async def show(event: QueueChanged) -> None:
+        if not event.follow_up:
+            telling.set()
+            await told.wait()
+
+    queue = PromptQueue(show)
+    prompt = queue.put("followUp", (TextPart("later"),), "agent")
+    taken: list[QueuedPrompt] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def take() -> None:
+            taken.extend(await queue.take_follow_ups(prompt))
+
+        await queue.changed()
+        tasks.start_soon(take)
+        await telling.wait()
+        tasks.cancel_scope.cancel()
+        told.set()
+    assert taken == [prompt]

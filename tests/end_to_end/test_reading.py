@@ -139,6 +139,7 @@ async def test_pictures_groups_and_whole_outputs_reach_their_readers(world: Worl
         image, text = server.requests[-1].body["messages"][-1]["content"]
         assert "16 x 32 pixels" in image["content"][0]["text"]
         assert base64.b64decode(image["content"][1]["source"]["data"]) == picture
+        assert '"width":16,"height":32' in "\n".join(world.log_entries())  # which estimates go by
         assert json.loads(text["content"])["data"]["outputId"] == "1"
         updates = [update["update"] for update in client.updates if "toolCallId" in update["update"]]
         assert len({update["_meta"]["north"]["group"] for update in updates}) == 1

@@ -235,7 +235,7 @@ async def test_a_message_of_an_extension_is_gone_to_before_and_its_text_comes_ba
         file.write(json.dumps(line) + "\n")
     async with inside(world.environ, north=NORTH) as client:
         await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
-        assert shown(client)[-1] == ("agent", "Deploys are frozen.\n\n")
+        assert shown(client)[-1] == ("agent", "\n\nDeploys are frozen.\n\n")
         await prompt(client, session, "Second")
         assert "Deploys are frozen." in json.dumps(server.requests[-1].body)
         gone = await rewind(client, session, "c0ffee01")

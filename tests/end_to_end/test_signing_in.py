@@ -125,7 +125,7 @@ async def test_a_sign_in_that_fails_is_told(world: World, server: ModelServer) -
     async with conversation(world) as (client, session):
         for more, told in (
             ({"error": "access_denied", "error_description": "Not+allowed"}, "the sign-in failed: Not allowed"),
-            ({}, "no token was given: This code was used"),
+            ({}, "the sign-in service gave no token: This code was used"),
         ):
             before = len(client.updates)
             signing = await start(client, session, "/login company")
@@ -192,6 +192,20 @@ async def test_a_client_is_offered_to_sign_in_to_each_provider(world: World, ser
     assert "sessionId" not in page
     assert page["requestId"] is not None
     assert kept(world)["access"] == "token-1-0123456789"
+
+
+async def test_a_client_is_offered_to_sign_in_to_the_provider_of_an_extension(
+    world: World, server: ModelServer
+) -> None:
+    company(world, server.url)
+    (there,) = json.loads((world.folder / "config/models.json").read_text())["providers"].values()
+    (world.folder / "config/extensions").mkdir()
+    code = f"def setup(api):\n    api.register_provider({there | {'id': 'mine', 'name': 'Mine'}!r})\n"
+    (world.folder / "config/extensions/mine.py").write_text(code)
+    (world.folder / "config/extensions/broken.py").write_text("oauth = 1 / 0\n")
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        answer = await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        assert [one["id"] for one in answer["authMethods"]] == ["api-key", "sign-in:company", "sign-in:mine"]
 
 
 async def test_a_page_is_opened_on_this_machine_for_a_client_without_pages(

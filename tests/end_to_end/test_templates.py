@@ -187,7 +187,7 @@ async def test_a_command_says_for_its_turn_who_answers_and_what_may_be_used(worl
         assert {"read_file", "search_text"} <= tools_of(server)
         assert not {"shell_run", "edit_replace_exact", "list_root", "search_tools"} & tools_of(server)
         assert "not available in ask mode" in str(server.requests[1].body["messages"])
-        assert any("Haiku" in text and "/look says so" in text for text in notices(client))
+        assert any("Haiku" in text and "as /look asks" in text for text in notices(client))
         await prompt(client, session, "And now?")
         assert "sonnet" in str(server.requests[2].body["model"])
         assert {"shell_run", "edit_replace_exact"} <= tools_of(server)
@@ -267,8 +267,8 @@ async def test_what_a_command_wants_to_know_is_run_once_the_user_agrees(world: W
         assert titles == ["Running echo one more", "Running sh -c 'printf two; exit 3'"]
     said = "\n".join(text for _, text in sent(server)[-1])
     assert "Said: (the output of `echo one more`; if it is not below, run it)" in said
-    assert "/ask wants to know what this command prints:\necho one more\n\n(exit code 0)\none more" in said
-    assert "/ask wants to know what this command prints:\nsh -c 'printf two; exit 3'\n\n(exit code 3)\ntwo" in said
+    assert "/ask asks for the output of this command:\necho one more\n\n(exit code 0)\none more" in said
+    assert "/ask asks for the output of this command:\nsh -c 'printf two; exit 3'\n\n(exit code 3)\ntwo" in said
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ async def test_what_is_not_run_is_told(world: World, server: ModelServer, mode: 
         await client.request("session/set_mode", {"sessionId": session, "modeId": mode})
         assert await prompt(client, session, "/ask") == "end_turn"
         assert len(questions(client)) == (mode == "agent")
-    assert "/ask wants to know what this command prints:\necho one\n\n(not run:" in last_prompt(server)
+    assert "/ask asks for the output of this command:\necho one\n\n(not run:" in last_prompt(server)
     assert told in last_prompt(server)
 
 

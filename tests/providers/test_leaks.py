@@ -2,7 +2,8 @@
 
 import pytest
 
-from north_lsp.providers.leaks import leak_in, may_leak, patch_before, texts_of
+from north_lsp.providers.leaks import leak_in, may_leak, texts_of
+from north_lsp.tools.edit.edit_patch import EditPatch
 
 MARK = "to=functions.edit_patch"
 FIRST = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n"
@@ -37,9 +38,9 @@ def test_only_one_family_of_models_is_looked_at() -> None:
 def test_operations_before_the_leak_are_kept() -> None:
     leak = leak_in(PATCH)
     assert leak is not None
-    kept = patch_before(PATCH, leak)
+    kept = EditPatch().cut_before(PATCH, leak)
     assert kept == "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n"
-    assert patch_before(kept.replace("+y", "+z"), kept.index("+y")) is None
+    assert EditPatch().cut_before(kept.replace("+y", "+z"), kept.index("+y")) is None
 
 
 def test_texts_are_found_wherever_they_stand() -> None:

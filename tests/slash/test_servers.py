@@ -65,6 +65,13 @@ async def test_what_makes_no_sense_is_refused(words: list[str], why: str) -> Non
         await Commands().run(Invocation("mcp", ("add", "new", *words), ""), cast(Any, Host()))
 
 
+def test_settings_that_nobody_is_shown_are_not_kept() -> None:
+    commands = Commands(secret_settings=frozenset({"web.key"}))
+    assert commands.hides(Invocation("config", (), "/config web.key abc"))
+    assert not commands.hides(Invocation("config", (), "/config web.timeout 5"))
+    assert not commands.hides(Invocation("undo", (), "/undo web.key"))
+
+
 def test_keys_in_a_command_are_not_kept() -> None:
     assert Commands().hides(Invocation("mcp", (), "/mcp add a --url b --token c"))
     assert not Commands().hides(Invocation("mcp", (), "/mcp add a -- c"))

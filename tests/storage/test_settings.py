@@ -17,7 +17,7 @@ from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import STRICT, Settings, needs_restart
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.settings_json_schema import json_schema, value_schema
-from north_lsp.storage.settings_reader import read_value
+from north_lsp.storage.settings_reader import NOT_HERE, read_value
 from north_lsp.storage.shell_settings import InterceptorRule
 from north_lsp.storage.turn_settings import TurnSettings
 from north_lsp.storage.user_settings import load_settings
@@ -213,12 +213,20 @@ def test_an_interval_that_would_flood_a_server_is_refused(store: Locations, writ
     assert found.problems == (() if applies != 60_000 else (told,))
 
 
+@pytest.mark.parametrize("key", NOT_HERE)
+def test_a_setting_for_what_north_does_not_have_says_why(store: Locations, key: str) -> None:
+    path = write(store, json.dumps({key: True}))
+    told = f"{path}, line 1, column 2: the setting {key} is unknown and has no effect: {NOT_HERE[key]}"
+    assert load_settings(store).problems == (told,)
+
+
 # For each setting a value that differs from its default.
 _FLIPPED = {
     "selectedModel": '"x"', "mode.default": '"ask"', "log.level": '"debug"', "log.maxBytes": "70000", "log.files": "2",
     "sessions.maxAgeDays": "30", "sessions.fsync": '"never"',
     "mcp.enabled": "false", "mcp.enableProjectConfig": "false", "mcp.startupWaitMs": "0", "mcp.pingIntervalMs": "0",
     "telemetry.enabled": "true", "telemetry.endpoint": '"http://127.0.0.1:4318"',
+    "telemetry.content": "true",
     "retry.enabled": "false", "retry.requestMaxRetries": "1", "retry.streamMaxRetries": "1", "retry.maxRetries": "1",
     "retry.baseDelayMs": "1", "retry.maxDelayMs": "1", "retry.maxElapsedMs": "1",
     "retry.fallbackChains": '{"a": ["b"]}',
@@ -230,7 +238,7 @@ _FLIPPED = {
     "shell.minimize": "false", "shell.interceptor.rules": '[{"name": "read", "enabled": false}]',
     "shell.timeoutS": "5", "edits.tolerance": '"whitespace"', "edits.staleCheck": '"off"', "edits.variant": '"patch"',
     "edits.allowGenerated": '["a"]', "edits.protected": '["a"]', "edits.streamGuard": "false",
-    "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
+    "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false", "lsp.enabled": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false",
     "completion.inline": "true", "web_search.enabled": "false", "providers.webSearch": '"brave"', "searxng.endpoint": '"http://x"',
@@ -260,6 +268,7 @@ _FLIPPED = {
     "memories.maxRolloutsPerStartup": "1", "memories.summaryInjectionTokenLimit": "1",
     "profile.offer": "false", "context.editorState": "false", "disabledRules": '["a"]', "rules.maxBytes": "100",
     "disabledItems": '["rule:a"]', "disabledExtensions": '["extension-module:a"]',
+    "extensions": '["~/a.py"]',
     "secrets.enabled": "false", "secrets.offIn": '["/x"]', "notifications": '"off"', "enabledModels": '["a"]',
     "disabledProviders": '["a"]', "modelProviderOrder": '["a"]', "modelRoles": '{"fast": "a"}',
     "thinking.level": '"low"', "thinking.show": "false", "serviceTier": '"flex"', "discovery.local": "false",

@@ -20,6 +20,7 @@ from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_json_schema import json_schema, value_schema
+from north_lsp.storage.settings_reader import NOT_HERE
 from north_lsp.tools.base import Tool, descriptions
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.support.search_tools import SearchTools
@@ -175,9 +176,12 @@ def slash_commands() -> str:
 
 
 def table() -> str:
-    """Return all settings as a table, in the order of their keys."""
+    """Return all settings as a table, in the order of their keys, and one of those that people look for in vain."""
     rows = sorted(declared(Settings).values(), key=lambda row: row.setting.key.casefold())
-    return "".join(["| key | default | values | meaning |\n|---|---|---|---|\n", *map(_row, rows)])
+    lines = ["| key | default | values | meaning |\n|---|---|---|---|\n", *map(_row, rows)]
+    lines += ["\n**Without effect.** These are for what North does not have; whoever sets one is told.\n\n"]
+    lines += ["| key | why |\n|---|---|\n", *(f"| `{key}` | {why} |\n" for key, why in NOT_HERE.items())]
+    return "".join(lines)
 
 
 def _row(row: Declared) -> str:

@@ -4,6 +4,7 @@ its command line says: `python -I mcp_server.py [--http] [mode …]`. It knows n
 Modes, hostile ones first:
     hang            never answers anything
     hang-calls      never answers a call
+    hold-prompts=F  makes the file F when it is asked for a prompt, and answers once that is gone
     die             exits when a tool is called
     exit            exits at once, with a word on its standard error
     flood           sends notifications without end, and lines that are not JSON
@@ -135,6 +136,11 @@ class Server:
             else:
                 self.answer(id, {"prompts": [*rows, {"name": "a b"}, 7], "nextCursor": "2"})
         elif method == "prompts/get":
+            if "hold-prompts" in MODES:
+                hold = Path(MODES["hold-prompts"])
+                hold.touch()
+                while hold.exists():
+                    time.sleep(0.01)
             given = params.get("arguments") or {}
             whole = f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."
             said = {"type": "text", "text": str(given.get("tone")) if given.get("topic") == "tone" else whole}

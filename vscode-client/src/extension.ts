@@ -51,7 +51,7 @@ export function activate(context: vscode.ExtensionContext): void {
   isBusy = () => conversations.busy;
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
-  const places: Places = new Places({ extension, server, hidden, conversations, log });
+  const places: Places = new Places({ extension, server, hidden, conversations, questions, log });
   context.subscriptions.push(
     log,
     server,
@@ -69,9 +69,9 @@ export function activate(context: vscode.ExtensionContext): void {
     registerChanges(),
     new Reading(conversations),
     createStatus(conversations),
-    announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
+    announceQuestions(questions, (question) => void conversations.announce(question)),
     notifyInBackground(conversations, questions),
-    registerSetup({ extensionId: context.extension.id, conversations, installer, log }),
+    registerSetup({ extensionId: context.extension.id, conversations, aside: places.aside, installer, log }),
     registerPromptCommands(conversations, log),
     registerCommands({ conversations, panel, questions, proposals, permissions, log, manifest: context.extension.packageJSON as unknown }),
   );

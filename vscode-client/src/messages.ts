@@ -165,7 +165,6 @@ export type ToPage =
   | { type: "item"; item: Item }
   | { type: "append"; id: string; markdown: string }
   | { type: "state"; state: State }
-  | { type: "draft"; text: string }
   /** What was not sent comes back, before what is being written. */
   | { type: "restoreUnsent"; text: string }
   /** The conversation to find again when the page is made anew. */

@@ -17,3 +17,11 @@ test("the Marketplace takes the extension", () => {
   assert.match(manifest.icon, /\.png$/);
   for (const name of [manifest.icon, "README.md", "CHANGELOG.md", "LICENSE"]) assert.ok(existsSync(name), name);
 });
+
+test("a step of the walkthrough is done once it is: not when a dialog was opened that can be closed again", () => {
+  const contributes = manifest.contributes as { walkthroughs: { steps: { id: string; completionEvents: string[] }[] }[] };
+  const steps = new Map(contributes.walkthroughs[0]?.steps.map(({ id, completionEvents }) => [id, completionEvents]));
+  assert.deepEqual(steps.get("install"), ["onContext:north.serverInstalled"]);
+  assert.deepEqual(steps.get("key"), ["onContext:north.hasModel", "onContext:north.hasKey"]);
+  assert.deepEqual(steps.get("trust"), ["onContext:isWorkspaceTrusted"]);
+});

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Memento } from "vscode";
 
-import { takeHandedOver } from "../src/chat/otherFolder";
+import { takeHandedOver, watchHandedOver } from "../src/chat/otherFolder";
 import { trashRow } from "../src/chat/trash";
+import { EventEmitter, window } from "./support/vscode";
+
+const is = (here: string) => (folder: string) => folder === here;
 
 function memory(value: unknown): Memento {
   const kept = new Map([["north.handedOver", value]]);
@@ -31,11 +37,38 @@ test("what is not a conversation's id is not taken", () => {
   }
 });
 
+test("a window that is open already takes what is handed over to it when it comes to the front, once", async () => {
+  const state = new EventEmitter<{ focused: boolean }>();
+  Object.assign(window, { onDidChangeWindowState: state.event });
+  const taken: string[] = [];
+  const shared = memory(undefined);
+  const watched = watchHandedOver(shared, () => "/other", async ({ id }) => void taken.push(id));
+  state.fire({ focused: true });
+  await shared.update("north.handedOver", { folder: "/other", id: "aa11", at: Date.now() });
+  state.fire({ focused: false });
+  assert.deepEqual(taken, []);
+  state.fire({ focused: true });
+  state.fire({ focused: true });
+  assert.deepEqual(taken, ["aa11"]);
+  watched.dispose();
+});
+
+test("what is handed over names the folder in its own way", () => {
+  const root = mkdtempSync(join(tmpdir(), "north-"));
+  try {
+    mkdirSync(join(root, "real"));
+    symlinkSync(join(root, "real"), join(root, "link"), "junction");
+    assert.equal(takeHandedOver(memory({ folder: join(root, "real"), id: "aa11", at: 1000 }), join(root, "link"), 2000)?.id, "aa11");
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
 test("a deleted conversation has the time when it was deleted, and its folder if that is another one", () => {
   const row = { sessionId: "a", name: "Rename $(x)", deletedAt: "2026-03-10T11:00:00Z", messageCount: 4, cwd: "/other" };
   const now = new Date("2026-03-10T12:00:00Z");
-  assert.equal(trashRow(row, now, "/here").description, "deleted 1 h ago · 4 messages · /other");
-  assert.equal(trashRow(row, now, "/other").description, "deleted 1 h ago · 4 messages");
-  assert.equal(trashRow(row, now, "").label, "Rename $\u200b(x)");
-  assert.equal(trashRow({ sessionId: "a", name: " " }, now, "").label, "Untitled");
+  assert.equal(trashRow(row, now, is("/here")).description, "deleted 1 h ago · 4 messages · /other");
+  assert.equal(trashRow(row, now, is("/other")).description, "deleted 1 h ago · 4 messages");
+  assert.equal(trashRow(row, now, is("")).label, "Rename $\u200b(x)");
+  assert.equal(trashRow({ sessionId: "a", name: " " }, now, is("")).label, "Untitled");
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { PromptResult, UpdateParams } from "../src/acp";
+import { allIdle } from "../src/common/idle";
 import { SideConversations } from "../src/places/sideConversations";
 
 type Answer = (params: { sessionId: string }) => unknown;
@@ -62,6 +63,24 @@ test("a model that failed is no answer, and a cancelled question has none", asyn
   assert.equal(played.asked.at(-1), "session/delete");
   result = ended("cancelled");
   assert.equal(await aside.askOnce([], never), "");
+});
+
+test("it is at work until all answers are there, and what was asked in a turn is over with it", async () => {
+  const answers: ((result: PromptResult) => void)[] = [];
+  const over: string[] = [];
+  const played = server({ "session/prompt": () => new Promise((resolve) => answers.push(resolve)) });
+  const aside = new SideConversations(async () => played.client, folders, (id) => over.push(id));
+  const turns = ["a", "b"].map((id) => aside.ask(id, [], { update: () => {} }, never));
+  await new Promise(setImmediate);
+  let isIdle = false;
+  const idle = allIdle([aside, { busy: false, idle: async () => undefined }]).then(() => (isIdle = true));
+  answers[0]?.(ended("end_turn"));
+  await turns[0];
+  await new Promise(setImmediate);
+  assert.deepEqual([aside.busy, isIdle, over], [true, false, ["a"]]);
+  answers[1]?.(ended("end_turn"));
+  await Promise.all([...turns, idle]);
+  assert.deepEqual([aside.busy, over], [false, ["a", "b"]]);
 });
 
 test("the user is asked about a conversation only while somebody listens for that", async () => {

@@ -60,10 +60,33 @@ test("another end than the usual one is said in a line of its own", () => {
 
 test("a key that is missing is a failure with a way out; what else is refused is an error", () => {
   const { prompts, shown, send } = world();
-  send("one");
-  prompts.refused(Object.assign(new Error("no key"), { code: -32000 }));
-  prompts.refused(new Error("open elsewhere"));
+  const one = send("one");
+  prompts.refused(one, Object.assign(new Error("no key"), { code: -32000 }));
+  prompts.refused(one, new Error("open elsewhere"));
   assert.deepEqual(shown(), ["one", "no key", "open elsewhere"]);
+});
+
+test("what is refused before it is shown is the user's again, but for what they have removed", async () => {
+  const { prompts, returned, shown, send } = world();
+  send("one");
+  const [two, three] = [send("two"), send("three")];
+  prompts.withdraw("three", false);
+  for (const prompt of [two, three]) await prompts.settle(prompt, Promise.reject(new Error("open elsewhere")), () => true);
+  assert.deepEqual(returned, ["two"]);
+  assert.deepEqual(shown(), ["one", "open elsewhere", "open elsewhere"]);
+});
+
+test("what was sent last is known with what went along, as long as it is shown", () => {
+  const transcript = new Transcript();
+  const prompts = new Prompts(transcript, () => undefined);
+  assert.equal(prompts.shown, undefined);
+  const link = { label: "a.py", block: { type: "resource_link" as const, uri: "file:///a.py", name: "a.py" } };
+  prompts.add({ text: "one", attachments: [link] });
+  transcript.say("words for the turn");
+  assert.deepEqual(prompts.shown, { text: "one", attachments: [link] });
+  transcript.clear();
+  transcript.say("loaded");
+  assert.deepEqual(prompts.shown, { text: "loaded", attachments: [] });
 });
 
 test("what kind of failure it was is told to its row", () => {

@@ -23,6 +23,7 @@ function world(files: File[], ...answers: (string | undefined)[]) {
   const dialogs = { showWarningMessage: async (question: string) => (questions.push(question), answers.shift()), setStatusBarMessage: () => undefined };
   Object.assign(window, dialogs);
   const session = {
+    id: "s1",
     async ask<Result>(method: string, params: object): Promise<Result> {
       asked.push({ method: method.replace("_north/sessions/", ""), ...params });
       const rewound = { files, moved: true, prompt: [text("one")], offersSummary };
@@ -37,7 +38,7 @@ function world(files: File[], ...answers: (string | undefined)[]) {
     async (id, words) => void opened.push(`${id} ${words.text}`),
     () => undefined,
   );
-  return { rewinding, asked, questions, restored, opened, shown: () => shown };
+  return { rewinding, session, asked, questions, restored, opened, shown: () => shown };
 }
 
 const CHANGED = [{ path: "a.py", outcome: "restored" }];
@@ -58,6 +59,30 @@ test("a message is edited in the input, and nothing is done before it is sent", 
   assert.deepEqual(asked, [look, look, look, { method: "rewind", entryId: "e1", what: "conversation" }]);
   assert.equal(shown(), 1);
   assert.deepEqual(restored, ["one"]); // it is sent, not given back
+});
+
+test("a message is edited in its own conversation only", async () => {
+  const { rewinding, session, asked } = world([]);
+  await rewinding.act("e1", "edit");
+  session.id = ""; // the server was started again
+  assert.equal(rewinding.editing, "");
+  session.id = "s1";
+  assert.equal(rewinding.editing, "e1");
+  session.id = "s2"; // New Chat
+  assert.equal(rewinding.editing, "");
+  asked.length = 0;
+  assert.equal(await rewinding.beforeSending(), true);
+  assert.deepEqual(asked, []);
+  session.id = "s1"; // and it is not taken up again
+  assert.equal(rewinding.editing, "");
+});
+
+test("a message whose conversation was left before the server answered is not edited", async () => {
+  const { rewinding, session, restored } = world([]);
+  const editing = rewinding.act("e1", "edit");
+  session.id = "s2";
+  await editing;
+  assert.deepEqual([rewinding.editing, restored], ["", []]);
 });
 
 test("without changed files nothing is asked", async () => {

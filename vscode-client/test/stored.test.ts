@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { ago, rememberedConversation, storedConversations } from "../src/chat/stored";
 
+const is = (here: string) => (folder: string) => folder === here;
 const now = new Date("2026-03-10T12:00:00Z");
 
 test("a conversation without a title has a name all the same, and says where it is open", () => {
@@ -11,7 +12,7 @@ test("a conversation without a title has a name all the same, and says where it 
     { sessionId: "b", name: "  ", updatedAt: null },
     { sessionId: "c", name: null, updatedAt: "nonsense" },
   ];
-  const found = storedConversations(rows, new Map([["b", "in a tab"]]), now, "");
+  const found = storedConversations(rows, new Map([["b", "in a tab"]]), now, is(""));
   const plain = { snippet: "", folder: "", isHere: true, archived: false };
   assert.deepEqual(found, [
     { id: "a", title: "Rename greet", facts: "30 min ago", ...plain },
@@ -22,19 +23,19 @@ test("a conversation without a title has a name all the same, and says where it 
 
 test("a row says how long it is, what it cost, who answered, and what it is about if that is another folder", () => {
   const row = { sessionId: "a", name: "A", updatedAt: "2026-03-10T11:00:00Z", messageCount: 4, costUsd: 0.125, model: "anthropic/opus", archived: true, cwd: "/other" };
-  const facts = (more: object, here = ""): string | undefined => storedConversations([{ ...row, ...more }], new Map(), now, here)[0]?.facts;
+  const facts = (more: object, here = ""): string | undefined => storedConversations([{ ...row, ...more }], new Map(), now, is(here))[0]?.facts;
   assert.equal(facts({}), "archived · 1 h ago · 4 messages · $0.13 · opus · /other");
   assert.equal(facts({ costUsd: 0.001, archived: false }, "/other"), "1 h ago · 4 messages · <$0.01 · opus");
   assert.equal(facts({ costUsd: 0, archived: false, model: null }, "/other"), "1 h ago · 4 messages");
 });
 
 test("a row says whether it is about the folder that is open", () => {
-  const isHere = (cwd: string): boolean | undefined => storedConversations([{ sessionId: "a", cwd }], new Map(), now, "/here")[0]?.isHere;
+  const isHere = (cwd: string): boolean | undefined => storedConversations([{ sessionId: "a", cwd }], new Map(), now, is("/here"))[0]?.isHere;
   assert.deepEqual([isHere("/here"), isHere("/other"), isHere("")], [true, false, true]);
 });
 
 test("the words that were found are shown unless the title has them", () => {
-  const found = (place: string): string | undefined => storedConversations([{ sessionId: "a", match: { place, snippet: "a needle" } }], new Map(), now, "")[0]?.snippet;
+  const found = (place: string): string | undefined => storedConversations([{ sessionId: "a", match: { place, snippet: "a needle" } }], new Map(), now, is(""))[0]?.snippet;
   assert.equal(found("text"), "a needle");
   assert.equal(found("title"), "");
 });

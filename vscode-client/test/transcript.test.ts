@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { ToolContent, ToolStatus, Update } from "../src/acp";
 import { titleOf } from "../src/chat/titles";
 import { Transcript } from "../src/chat/transcript";
-import type { Item, ToPage } from "../src/messages";
+import type { Item, Question, ToPage } from "../src/messages";
 
 function after(...updates: Update[]): Transcript {
   const transcript = new Transcript((path) => path.replace("/repo/", ""));
@@ -216,4 +216,19 @@ test("the titles of all tools that the server has are said as done, once they ar
   assert.ok(words.size > 15, `${[...words]}`);
   const unknown = [...words].filter((word) => titleOf(`${word} it`, "completed") === `${word} it` && word !== "Nothing");
   assert.deepEqual(unknown, []);
+});
+
+test("what is still asked stays when another conversation is shown, and can be decided; what was decided goes", () => {
+  const told: ToPage[] = [];
+  const transcript = after(says("a"));
+  const question: Question = { kind: "command", id: "question:1", title: "t", heading: "h", markdown: "", options: [], hasDiff: false };
+  transcript.put(question);
+  transcript.put({ ...question, id: "question:2", decision: "Run" });
+  transcript.onChange((message) => told.push(message));
+  transcript.clear();
+  assert.deepEqual(transcript.all(), [question]);
+  assert.deepEqual(told, [{ type: "all", items: [question] }]);
+  transcript.put({ ...question, decision: "Run" });
+  transcript.clear();
+  assert.deepEqual(transcript.all(), []);
 });

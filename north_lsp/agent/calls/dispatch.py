@@ -17,7 +17,7 @@ from north_lsp.agent.calls.repetition import Repetition, with_note
 from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.digests import shorten_result
-from north_lsp.agent.log.images import PREFIX
+from north_lsp.agent.log.images import kept_image
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
 from north_lsp.agent.ports.session_ports import Ports
@@ -91,7 +91,7 @@ class ToolRunner:
                 await self._pictures.keep({digest: one.data for digest, one in kept.items()})
         except OSError:
             pass  # the model is told that the image is not available
-        return tuple(Image(one.mime_type, PREFIX + digest) for digest, one in kept.items())
+        return tuple(kept_image(one.mime_type, one.data, digest) for digest, one in kept.items())
 
 
 class Dispatcher:

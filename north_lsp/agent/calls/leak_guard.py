@@ -10,7 +10,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.providers.leaks import leak_in, may_leak, patch_before, texts_of
+from north_lsp.providers.leaks import leak_in, may_leak, texts_of
 from north_lsp.tools.support.texts import resolve_open, text_of
 
 _TOLD_AT = 2
@@ -36,7 +36,8 @@ class LeakGuard:
             if leak is None or await self._stands_there(call.arguments, text[leak:].split("\n")[0][:_SHOWN]):
                 continue
             self._ports.diagnostics.event("channel_leak", toolName=call.name, field=name)
-            if call.name == "edit_patch" and (kept := patch_before(text, leak)) is not None:
+            tool = self._context.tools.find(call.name)
+            if name in call.arguments and tool is not None and (kept := tool.cut_before(text, leak)) is not None:
                 note = (
                     "a later part of the patch contained text of another channel and was left out: send that part again"
                 )

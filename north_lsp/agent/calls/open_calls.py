@@ -53,8 +53,12 @@ class OpenCalls:
 
     def stopped(self, call: ToolCall) -> Result:
         """Return the result of a call that the user has stopped: what it has kept by then, or that it was."""
-        kept = self._results.get(call.id)
+        kept = self.kept(call.id)
         return kept if kept is not None else self.titles.failure(call, _STOPPED)
+
+    def kept(self, call_id: str) -> Result | None:
+        """Return the result that is held for a call; None if there is none."""
+        return self._results.get(call_id)
 
     @contextmanager
     def noting(self, call: ToolCall) -> Iterator[None]:

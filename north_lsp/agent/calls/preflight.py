@@ -1,24 +1,22 @@
 """Finds an edit that cannot apply while its call still streams, so that the rest need not be awaited."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from north_lsp.agent.log.partial_json import Partial, read_partial
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Tool, WriteTool
+from north_lsp.tools.base import Need, Tool
 from north_lsp.workspace.workspace import Workspace
 
-_NEEDS: Mapping[str, tuple[str, ...]] = {
-    "edit_replace_exact": ("path", "old"),
-    "edit_after_anchor": ("path", "anchor"),
-    "edit_before_anchor": ("path", "anchor"),
-    "edit_by_anchor": ("path", "mode", "anchor"),
-    "edit_replace_block": ("path", "startAnchor", "endAnchor"),
-}
+if TYPE_CHECKING:
+    from north_lsp.tools.registry import Registry
+
+_CHANGING: frozenset[Need] = frozenset({"write", "run", "network", "agents"})
+_EDITING: frozenset[Need] = frozenset({"read", "write"})
 _PLACEHOLDER = "\ue000\n"  # stands for text that has not arrived yet
 _FINAL = frozenset({"NOT_FOUND", "NO_MATCH"})
 _LATER = {"AMBIGUOUS": ("occurrence", "expectedOccurrences"), "STALE": ("snapshot",)}
@@ -61,12 +59,12 @@ class StreamingCall:
 
     id: str
     tool: Tool | None
-    parts: list[str] = field(default_factory=list)
-    size: int = 0
     title: str = ""
-    checked: bool = False
-    partial: Partial = field(default_factory=lambda: read_partial(""))
-    scan: _Scan = field(default_factory=_Scan)
+    parts: list[str] = field(default_factory=list, init=False)
+    size: int = field(default=0, init=False)
+    checked: bool = field(default=False, init=False)
+    partial: Partial = field(default_factory=lambda: read_partial(""), init=False)
+    scan: _Scan = field(default_factory=_Scan, init=False)
 
     @property
     def text(self) -> str:
@@ -82,20 +80,19 @@ class StreamingCall:
         return self.partial.complete != before
 
 
-async def cannot_apply(call: StreamingCall, earlier: Iterable[ToolCall], workspace: Workspace) -> ToolError | None:
+async def cannot_apply(
+    call: StreamingCall, earlier: Iterable[ToolCall], tools: "Registry", workspace: Workspace
+) -> ToolError | None:
     """Return the error that the tool would give, as soon as it is certain. `earlier` are the calls before it in the
     message: none of them has run yet, so an edit of the same file, or of an unknown one, may change the outcome."""
-    tool, partial = call.tool, call.partial
-    needs = _NEEDS.get(tool.name) if tool is not None else None
-    if not isinstance(tool, WriteTool) or needs is None or call.checked or partial.ended:
+    tool, partial = call.tool.writer if call.tool is not None else None, call.partial
+    if tool is None or call.checked or partial.ended:
         return None
     arguments = partial.complete_fields
-    if not arguments.keys() >= {*needs}:
-        return None
-    if arguments.get("mode") == "replace_between" and "anchorEnd" not in arguments:
+    if not tool.is_decided(arguments):
         return None
     call.checked = True
-    if any(_may_change(other, str(arguments["path"])) for other in earlier):
+    if any(_may_change(other, str(arguments["path"]), tools) for other in earlier):
         return None
     missing = {name: _PLACEHOLDER for name, info in tool.args.model_fields.items() if info.is_required()}
     given: dict[str, Any] = missing | arguments
@@ -110,7 +107,8 @@ async def cannot_apply(call: StreamingCall, earlier: Iterable[ToolCall], workspa
     return None
 
 
-def _may_change(other: ToolCall, path: str) -> bool:
-    if not other.name.startswith(("edit_", "undo_", "shell_")):
+def _may_change(other: ToolCall, path: str, tools: "Registry") -> bool:
+    tool = tools.listed(other.name)
+    if tool is None or tool.needs.isdisjoint(_CHANGING):
         return False
-    return other.arguments.get("path") in (path, None)
+    return tool.needs != _EDITING or other.arguments.get("path") in (path, None)

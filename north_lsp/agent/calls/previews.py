@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,8 +25,6 @@ SECONDS = 0.25
 _SHARE = 10  # at most about 1/10 of the time is spent on previews
 _MAX_ARGUMENTS = 256 * 1024  # characters of JSON
 _MAX_FILES = 5
-_GROWING = frozenset({"content", "new"})  # arguments that make sense before they are complete
-_WHOLE = "edit_create_file"
 _NEWLINE = "\n"
 
 
@@ -114,11 +112,10 @@ class CallPreviewSource:
         if self._hopeless or self._call.size > _MAX_ARGUMENTS:
             return None
         values = await anyio.to_thread.run_sync(lambda: read_partial(self._call.text).given)
-        for arguments in _possible(self._tool.name, values):
+        for arguments in self._tool.possible(values):
             changes = await self._prepared(arguments)
             if changes:
-                is_growing = self._tool.name == _WHOLE
-                return await anyio.to_thread.run_sync(_previews, changes, is_growing), ""
+                return await anyio.to_thread.run_sync(_previews, changes, self._tool.writes_whole), ""
         return None
 
     async def _prepared(self, arguments: Mapping[str, Any]) -> Sequence[FileChange] | None:
@@ -132,7 +129,7 @@ class CallPreviewSource:
                 return [one for one in changes if not one.binary]
             raise ToolError("DENIED", "never written by tools")
         except ToolError:
-            self._hopeless = self._tool.name not in ("edit_apply_batch", "edit_patch")
+            self._hopeless = not self._tool.in_parts
             return None
 
     async def _read_once(self, path: Path) -> str | None:
@@ -174,29 +171,6 @@ class FilePreviewSource:
         whole = (old or "") + new if self._appends else new
         note = f"{text.count(_NEWLINE)} lines"
         return [preview(self._path, old, whole, is_growing=True)], note
-
-
-def _possible(tool: str, values: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    """Yield the arguments that may be prepared, the most complete first. Only the last argument can be incomplete."""
-    last = next(reversed(list(values)), None)
-    if last in _GROWING:
-        yield values
-    elif tool == "edit_apply_batch" and isinstance(items := values.get("edits"), list):
-        if items and _is_usable(items[-1]):
-            yield {"edits": items}
-        yield {"edits": items[:-1]}
-    elif tool == "edit_patch" and isinstance(patch := values.get("patch"), str):
-        whole = patch[: patch.rfind("\n") + 1]
-        end = "*** End Patch\n" if "*** Begin Patch" in whole else ""
-        hunk = max(whole.rfind("\n@@"), whole.rfind("\n*** Update File"), whole.rfind("\n--- ")) + 1
-        yield {"patch": whole + end}
-        yield {"patch": whole[:hunk] + end}
-
-
-def _is_usable(item: object) -> bool:
-    """Tell whether the last edit of a batch can be previewed; its last argument may be incomplete."""
-    args = item.get("args") if isinstance(item, dict) else None
-    return isinstance(args, dict) and bool(args) and next(reversed(args)) in _GROWING
 
 
 def _is_forbidden(changes: Sequence[FileChange], workspace: Workspace) -> bool:

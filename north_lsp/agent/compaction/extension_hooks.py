@@ -1,5 +1,5 @@
 """What the user's extensions have to say when a conversation is summarized: that it is not, with which words, or the
-summary itself. One that fails is told of, and left out: a full conversation must go on without it."""
+summary itself. One that fails is told of, and left out: a full conversation must continue without it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -40,7 +40,7 @@ class Supplied:
 
 
 class ExtensionHooks:
-    """Those of one conversation."""
+    """Asks extensions about the summaries of one conversation."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports

@@ -73,5 +73,5 @@ def _rows(entry: Entry) -> Iterator[str]:
 
 
 def _unframed(text: str) -> str:
-    """Keep what others wrote from closing the frame that it stands in."""
+    """Keep what others wrote from closing the frame that it is in."""
     return _FRAME.sub("&lt;", text)

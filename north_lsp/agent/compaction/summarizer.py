@@ -55,8 +55,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a summary has to be like: the user's `instructions`; of extensions, a `prompt` in place of North's own if
-    it is not empty, and `context` that is told with the conversation."""
+    """What a summary must be like: the user's `instructions`; of extensions, a `prompt` in place of North's own if it
+    is not empty, and `context` that is told with the conversation."""
 
     instructions: str = ""
     prompt: str = ""
@@ -64,7 +64,7 @@ class Wanted:
 
     @property
     def added(self) -> str:
-        """What stands before the conversation."""
+        """What comes before the conversation."""
         parts = (("additional-instructions", self.instructions), ("additional-context", self.context))
         return "".join(f"\n<{tag}>\n{text}\n</{tag}>\n" for tag, text in parts if text)
 

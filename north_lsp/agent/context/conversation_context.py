@@ -1,5 +1,5 @@
-"""What the model of one conversation is told besides the conversation itself: the system text, read anew for each turn,
-and what is told when it becomes of interest."""
+"""What the model of one conversation is told besides the conversation itself: the system text, read again for each
+turn, and what is told when it becomes of interest."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 class ConversationContext:
     """That of one conversation. `skills` lists what a model can look up, `more_rules` returns what else is told with
-    files, `more_news` once what else has to be told, `servers` what tool servers say about using them; a session sets
+    files, `more_news` once what else must be told, `servers` what tool servers say about using them; a session sets
     them."""
 
     def __init__(
@@ -182,7 +182,7 @@ class ConversationContext:
 
         project = await anyio.to_thread.run_sync(self._read_project)
         entries = unpruned_context_of(self._log.path())
-        parts = context_parts(await self._sections(model, project), specs, messages, entries, servers)
+        parts = context_parts(await self._sections(model, project), specs, messages, entries, servers, model)
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
 
@@ -204,7 +204,7 @@ class ConversationContext:
     # -- what is told once -------------------------------------------------------------------------------------------
 
     async def news(self, content: Sequence[PromptPart], state: EditorState | None = None) -> list[News]:
-        """Return what has to be told with a prompt: rules for what it has attached and for the active file, what the
+        """Return what must be told with a prompt: rules for what it has attached and for the active file, what the
         editor shows, the branch, and the day, each if it is not known."""
         with self._diagnostics.guarded("reading the rules and the editor's state"):
             return await self._news(content, state)

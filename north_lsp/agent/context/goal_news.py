@@ -1,4 +1,4 @@
-"""What a model has to be told of the goal: that the user has changed it. Pure."""
+"""What a model must be told of the goal: that the user has changed it. Pure."""
 
 from collections.abc import Sequence
 

@@ -47,8 +47,8 @@ def find_mentions(text: str) -> list[Mentioned]:
 
 async def with_mentions(parts: tuple[Part, ...], workspace: Workspace, skill: Callable[[str], str]) -> tuple[Part, ...]:
     """Return the parts of a prompt, followed by what its words mention and is not attached already. `skill` reads what
-    stands behind `skill://`, and raises ToolError. Files that are closed to tools are not attached by a mention: words
-    may have been copied from anywhere."""
+    is at `skill://`, and raises ToolError. Files that are closed to tools are not attached by a mention: words may have
+    been copied from anywhere."""
     words = [text for text in typed(parts) if "@" in text]
     if not words:
         return parts
@@ -76,7 +76,7 @@ def _attachments(
 
 
 def _named(name: str, workspace: Workspace, skill: Callable[[str], str]) -> Attached | None:
-    """Return what stands behind a kind and a name; None if there is nothing."""
+    """Return what a kind and a name mean; None if there is nothing."""
     kind, _, rest = name.partition(":")
     reads = {
         "skill": lambda name: skill(f"skill://{name}"),

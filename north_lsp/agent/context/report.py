@@ -14,6 +14,7 @@ from north_lsp.agent.log.messages import Mention, News, PromptEntry
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Message, ToolResult, ToolSpec, UserMessage
+from north_lsp.providers.model import Model
 
 _MOST_TOOLS = 10
 _SUMMARY = "<summary>"
@@ -91,9 +92,10 @@ def context_parts(
     messages: Sequence[Message],
     entries: Iterable[Logged],
     servers: Mapping[str, str],
+    model: Model,
 ) -> list[Part]:
-    """Measure the parts of a request; `entries` are those that its messages were made of, `servers` says of tools which
-    server has them."""
+    """Measure the parts of a request to a model; `entries` are those that its messages were made of, `servers` says of
+    tools which server has them."""
     rows = _tools(specs, servers)
     rows += [_part(one.id, one.title, one.source, one.text) for one in sections]
     by_role: dict[str, list[Message]] = defaultdict(list)
@@ -109,12 +111,13 @@ def context_parts(
             case _:
                 by_role["assistant"].append(one)
     titles = {"summary": "Summary of the older part", "user": "Prompts", "assistant": "Answers"}
-    of_role = {role: _messages(role, titles[role], by_role[role]) for role in titles if by_role[role]}
+    of_role = {role: _messages(role, titles[role], by_role[role], model) for role in titles if by_role[role]}
     rows += _told_apart(of_role, entries) if "user" in of_role else of_role.values()
-    largest = sorted(by_tool.items(), key=lambda row: -message_tokens(row[1]))
-    rows += [_messages("results", f"Results of {tool} ({len(found)})", found) for tool, found in largest[:_MOST_TOOLS]]
+    largest = sorted(by_tool.items(), key=lambda row: -message_tokens(row[1], model))
+    for tool, found in largest[:_MOST_TOOLS]:
+        rows.append(_messages("results", f"Results of {tool} ({len(found)})", found, model))
     if rest := [one for _, found in largest[_MOST_TOOLS:] for one in found]:
-        rows.append(_messages("results", f"Results of other tools ({len(rest)})", rest))
+        rows.append(_messages("results", f"Results of other tools ({len(rest)})", rest, model))
     return rows
 
 
@@ -215,9 +218,10 @@ def _part(id: str, title: str, source: str, text: str) -> Part:
     return Part(id, title, source, size_of(text), tokens_of(len(text)), _HINTS.get(id, ""))
 
 
-def _messages(id: str, title: str, messages: Iterable[Message]) -> Part:
+def _messages(id: str, title: str, messages: Iterable[Message], model: Model) -> Part:
     found = list(messages)
-    return Part(id, title, "the conversation", sum(map(_bytes, found)), message_tokens(found), _HINTS.get(id, ""))
+    tokens = message_tokens(found, model)
+    return Part(id, title, "the conversation", sum(map(_bytes, found)), tokens, _HINTS.get(id, ""))
 
 
 def _bytes(message: Message) -> int:

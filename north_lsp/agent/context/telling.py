@@ -56,7 +56,7 @@ def attached_files(parts: Sequence[PromptPart]) -> list[Path]:
 
 
 def rules_for(paths: Sequence[Path], project: ProjectContext, told: Mapping[str, str]) -> list[News]:
-    """Make what has to be told about files: their rules, and the context files of the folders around them, each once.
+    """Make what must be told about files: their rules, and the context files of the folders around them, each once.
     What does not fit is named, to be read."""
     found: dict[str, tuple[str, str]] = {}
     for path in paths:

@@ -1,4 +1,4 @@
-"""What a model has to be told of the todo list: what the user changed in it, and the list itself once it cannot be seen
+"""What a model must be told of the todo list: what the user changed in it, and the list itself once it cannot be seen
 in the conversation any more. Pure."""
 
 from collections.abc import Sequence

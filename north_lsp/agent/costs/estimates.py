@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, Text, Thinking, Usage
+from north_lsp.providers.model import Model
 
 _CHARACTERS_A_TOKEN = 3.5
 _MARGIN = 1.10
 _A_MESSAGE = 4
-_A_PICTURE = 1_600
 
 
 def tokens_of(characters: int) -> int:
@@ -23,20 +23,22 @@ def characters_of(tokens: int) -> float:
 
 
 def fixed_tokens(request: ModelRequest) -> int:
-    """Estimate the tokens of what stands before a request's messages: system text and tools."""
+    """Estimate the tokens of what comes before a request's messages: system text and tools."""
     system = tokens_of(len(request.system))
     return system + tokens_of(
         sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)
     )
 
 
-def message_tokens(messages: Iterable[Message]) -> int:
-    """Estimate the tokens of messages, pictures included."""
-    return sum(_A_MESSAGE + tokens_of(_characters(one)) + _pictures(one) * _A_PICTURE for one in messages)
+def message_tokens(messages: Iterable[Message], model: Model) -> int:
+    """Estimate the tokens of messages for a model, pictures included."""
+    return sum(_A_MESSAGE + tokens_of(_characters(one)) + _pictures(one, model) for one in messages)
 
 
-def _pictures(message: Message) -> int:
-    return len(message.images) if not isinstance(message, AssistantMessage) else 0
+def _pictures(message: Message, model: Model) -> int:
+    if isinstance(message, AssistantMessage):
+        return 0
+    return sum(model.picture_tokens(one.sides) for one in message.images)
 
 
 def estimated_usage(read: int, answer: AssistantMessage) -> Usage:

@@ -1,4 +1,5 @@
-"""Counts what requests use: the totals' file is written while the turn goes on, several requests at once if need be."""
+"""Counts what requests use: the totals' file is written while the turn continues, several requests at once if need
+be."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -20,6 +20,7 @@ class RequestSizes:
         self._corrections: dict[str, float] = {}
         self._messages: list[Message] = []
         self._sums: list[int] = []
+        self._measured_for = ""
         self._system = ""
         self._tools: Sequence[ToolSpec] = ()
         self._fixed = 0
@@ -30,13 +31,13 @@ class RequestSizes:
         correction = self.correction(model)
         if last is not None and (total := last.all_tokens):
             newest = takewhile(lambda message: not isinstance(message, AssistantMessage), reversed(request.messages))
-            return total + round(message_tokens(newest) * correction)
-        return round(self._estimate(request) * correction)
+            return total + round(message_tokens(newest, model) * correction)
+        return round(self._estimate(request, model) * correction)
 
     def learn(self, request: ModelRequest, model: Model, counted: Usage) -> None:
         """Correct the estimates for a model by what its vendor counted of a request."""
         read = counted.input + counted.cache_read + counted.cache_write
-        if read > 0 and (estimate := self._estimate(request)) > 0:
+        if read > 0 and (estimate := self._estimate(request, model)) > 0:
             self._corrections[model.selector] = min(max(read / estimate, _LEAST), _MOST)
 
     def correction(self, model: Model) -> float:
@@ -44,10 +45,12 @@ class RequestSizes:
 
     def tokens(self, messages: Sequence[Message], model: Model) -> int:
         """Estimate the tokens of some messages."""
-        return round(message_tokens(messages) * self.correction(model))
+        return round(message_tokens(messages, model) * self.correction(model))
 
-    def _estimate(self, request: ModelRequest) -> int:
+    def _estimate(self, request: ModelRequest, model: Model) -> int:
         """Estimate a request without a correction. Messages that were there last time are not measured again."""
+        if model.selector != self._measured_for:  # pictures have other sizes for another one
+            self._messages, self._sums, self._measured_for = [], [], model.selector
         if not self._fixed or request.system != self._system or request.tools != self._tools:
             self._system, self._tools, self._fixed = request.system, request.tools, fixed_tokens(request)
         same = sum(takewhile(bool, map(is_, self._messages, request.messages)))
@@ -55,5 +58,5 @@ class RequestSizes:
         for message in request.messages[same:]:
             before = self._sums[-1] if self._sums else 0
             self._messages.append(message)
-            self._sums.append(before + message_tokens((message,)))
+            self._sums.append(before + message_tokens((message,), model))
         return self._fixed + (self._sums[-1] if self._sums else 0)

@@ -102,9 +102,9 @@ async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
 async def _write(
     files: Sequence[FileChange], workspace: Workspace, documents: OpenTexts, checkpoints: Checkpoints
 ) -> tuple[tuple[str, ...], tuple[FileChange, ...], int]:
-    """Write to the disk first, since that can be taken back without a trace, then to the editor; then keep both.
-    Returns the folders that were to be removed and could not be, the changes as the editor made them, and how many of
-    them it made."""
+    """Write to the disk first, since that can be undone without a trace, then to the editor; then keep both. Returns
+    the folders that were to be removed and could not be, the changes as the editor made them, and how many of them it
+    made."""
     mine = await _owned_by_editor(files, workspace, documents)
     rest = [change for change in files if change not in mine]
     rest += await anyio.to_thread.run_sync(_folders_for, mine, rest)
@@ -172,7 +172,7 @@ def _reversed(change: FileChange) -> FileChange:
 
 
 def _folders_for(mine: Sequence[FileChange], rest: Sequence[FileChange]) -> list[FileChange]:
-    """Return the folders that have to be created for the editor's new files: not every editor creates them."""
+    """Return the folders that must be created for the editor's new files: not every editor creates them."""
     meant = {change.target for change in rest if change.folder}
     missing = {
         change.path.parent: make_folder_change(change.path.parent, str(Path(change.relative).parent), "create")

@@ -207,8 +207,8 @@ def _checkpoint(logged: Logged, made: CheckpointEntry, turn: str | None) -> Chec
 
 
 def live(checkpoints: Iterable[Checkpoint], without: Container[tuple[str, Path]] = ()) -> dict[tuple[str, Path], bool]:
-    """Tell which changes still hold, by checkpoint and file: those that no later change that itself holds has taken
-    back. The changes in `without` count as not holding."""
+    """Tell which changes still hold, by checkpoint and file: those that no later change that itself holds has undone.
+    The changes in `without` count as not holding."""
     undone: set[tuple[str, Path]] = set()
     found: dict[tuple[str, Path], bool] = {}
     for one in reversed(list(checkpoints)):

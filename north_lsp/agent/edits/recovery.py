@@ -25,7 +25,7 @@ from north_lsp.workspace.workspace import Workspace
 
 
 async def recover_project(journals: Path, workspace: Workspace, documents: OpenTexts) -> list[str]:
-    """Take back every half-done application whose process is dead, in the editor as well; returns what was done, as
+    """Undo every half-done application whose process is dead, in the editor as well; returns what was done, as
     notices."""
     told: list[str] = []
     with anyio.CancelScope(shield=True):
@@ -81,7 +81,7 @@ async def changed_since(reviews: Sequence[Logged], workspace: Workspace) -> list
 
 async def finish_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
     """Settle the status of each unfinished edit by the files, so that an undo does not begin with an edit that was
-    taken back. Must be called after what a killed process left has been recovered."""
+    undone. Must be called after what a killed process left has been recovered."""
     for one in checkpoints.all():
         if one.status != "pending":
             continue

@@ -33,8 +33,8 @@ class FileOutcome:
 
 @dataclass
 class FileState:
-    """A file while changes are taken back in memory; `first` is its content now, `mode` the mode for a file that is
-    created again. `stood` and `stands` are the same for a folder: whether it exists now, and whether it will."""
+    """A file while changes are undone in memory; `first` is its content now, `mode` the mode for a file that is created
+    again. `stood` and `stands` are the same for a folder: whether it exists now, and whether it will."""
 
     relative: str
     first: str | None
@@ -60,7 +60,7 @@ class FileState:
             self.mode = mode
 
     def set_mode(self, file: FileRecord) -> None:
-        """Take back a change's effect on the mode, unless the user has changed the mode since."""
+        """Undo a change's effect on the mode, unless the user has changed the mode since."""
         if file.after_mode is not None and self.first_mode == file.after_mode:
             self.mode = file.before_mode
         elif self.first is not None:
@@ -72,20 +72,20 @@ class FileState:
         return digest(encode(self.text, self.text_encoding)) == wanted
 
     def done(self, id: str, outcome: Outcome, detail: str = "") -> None:
-        """Note that a checkpoint was taken back here, and how."""
+        """Note that a checkpoint was undone here, and how."""
         self.undoes.append(id)
         if self.outcome is None or self.outcome.outcome in ("restored", "unchanged"):
             self.outcome = FileOutcome(self.relative, outcome, detail)
 
     def leave(self, outcome: Outcome, detail: str) -> None:
-        """Leave the file as it is, whatever else is taken back."""
+        """Leave the file as it is, whatever else is undone."""
         self.blocked = True
         self.outcome = FileOutcome(self.relative, outcome, detail)
 
 
 class TakingBack:
-    """Some changes that are taken back together, the newest first. `states` are the files that they are about, read
-    before; `content` returns what a file held, by its digest."""
+    """Some changes that are undone together, the newest first. `states` are the files that they are about, read before;
+    `content` returns what a file held, by its digest."""
 
     def __init__(self, content: Callable[[str | None], bytes | None], conflicts: Conflicts) -> None:
         self.states: dict[Path, FileState] = {}
@@ -103,7 +103,7 @@ class TakingBack:
         return _changes(self.states)
 
     def take_back(self, id: str, file: FileRecord) -> None:
-        """Take back a checkpoint's change of one file. Reads files."""
+        """Undo a checkpoint's change of one file. Reads files."""
         here, there = self.states[file.path], self.states[file.target]
         if here.blocked or there.blocked:
             return
@@ -143,8 +143,8 @@ class TakingBack:
             there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
 
     def _take_back_folder(self, id: str, file: FileRecord, here: FileState, there: FileState) -> None:
-        """Take back a change of a folder. Whether a folder that should go is empty is checked later, when everything
-        else is known."""
+        """Undo a change of a folder. Whether a folder that should go is empty is checked later, when everything else is
+        known."""
         if here.text is not None or there.text is not None:
             here.leave("conflict", "there is a file at this path now")
             return

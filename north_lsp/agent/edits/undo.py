@@ -1,4 +1,4 @@
-"""The changes of a conversation that can be taken back or made again: which they are, what they were, and doing it."""
+"""The changes of a conversation that can be undone or redone: which they are, what they were, and doing it."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ _GUARDED = ("IGNORED", "DENIED")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A prepared undo: the changes, and what becomes of every file. `checkpoints` are those that are taken back."""
+    """A prepared undo: the changes, and what becomes of every file. `checkpoints` are those that are undone."""
 
     changes: tuple[FileChange, ...]
     files: tuple[FileOutcome, ...]
@@ -62,7 +62,7 @@ class UndoHistory:
         return self._holding(0, steps, path)
 
     def last_undone(self, steps: int, path: Path | None = None) -> list[Checkpoint]:
-        """Return the last undos that still hold, the newest first: taking them back makes their changes again."""
+        """Return the last undos that still hold, the newest first: undoing them makes their changes again."""
         return self._holding(1, steps, path)
 
     def of_turn(self, turn: str) -> list[Checkpoint]:
@@ -162,7 +162,7 @@ class UndoHistory:
         return replace(plan, changes=applied.files)
 
     async def revert(self, raw_path: str | None, steps: int) -> Sequence[FileChange]:
-        """Take back the last changes, all or those of one file, as a proposal of the model. Raises ToolError."""
+        """Undo the last changes, all or those of one file, as a proposal of the model. Raises ToolError."""
         path = None if raw_path is None else await self.file(raw_path)
         found = self.last(steps, path)
         if not found:

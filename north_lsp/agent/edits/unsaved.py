@@ -1,15 +1,28 @@
-"""Finds open files with unsaved changes: commands read the disk, which does not have them."""
+"""Finds open files with unsaved changes: commands read the disk, which does not have them, and saving after an edit
+would save them as well."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import is_saved
+from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
 
 _NAMED = 5
+
+
+def saved_changes(changes: Sequence[FileChange], texts: Mapping[Path, str]) -> list[FileChange]:
+    """Return the changes of files of which the disk has the text that the editor shows. Call it on a thread."""
+    found = []
+    for change in changes:
+        with suppress(ToolError):
+            if change.path in texts and is_saved(change.path, texts[change.path]):
+                found.append(change)
+    return found
 
 
 async def unsaved_files(workspace: Workspace) -> tuple[str, ...]:

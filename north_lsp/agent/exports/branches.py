@@ -1,4 +1,4 @@
-"""The branches of a conversation that were left: what is not on the way to where it goes on. Pure."""
+"""The branches of a conversation that were left: what is not on the way to where it continues. Pure."""
 
 from collections.abc import Sequence
 

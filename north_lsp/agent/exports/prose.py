@@ -1,5 +1,5 @@
 """Markdown of a model as safe HTML: no raw HTML, no pictures, links to web pages alone. Linear in the length of the
-text, whatever stands in it."""
+text, whatever is in it."""
 
 import html
 import re
@@ -94,7 +94,7 @@ def _end_of_fence(lines: list[str], at: int, fence: str) -> int:
 
 
 def _end_of_list(lines: list[str], at: int) -> int:
-    """Return the line after a list: its items, lines that are indented or go on with an item, and blank ones between
+    """Return the line after a list: its items, lines that are indented or continue with an item, and blank ones between
     those."""
     first, end = _ITEM.match(lines[at]), at + 1
     assert first is not None
@@ -181,7 +181,7 @@ class _Inline:
         yield escape(text[plain:end])
 
     def _special(self, at: int, end: int, depth: int) -> tuple[str, int] | None:
-        """Return what stands at a special character as HTML, and where it ends; None if it is an ordinary one."""
+        """Return what is at a special character as HTML, and where it ends; None if it is an ordinary one."""
         text = self._text
         match text[at]:
             case "\\":

@@ -22,7 +22,6 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.model import Model
-from north_lsp.tools.base import ReadTool
 from north_lsp.tools.registry import Registry
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
@@ -83,10 +82,10 @@ class Look:
             if call.name not in _TOOLS:
                 raise ToolError("NOT_FOUND", f"there is no tool called {call.name[:64]!r} here")
             tool, args = self._registry.check(call.name, call.arguments, "ask")
-            if not isinstance(tool, ReadTool):
+            if (reader := tool.reader) is None:
                 raise ToolError("DENIED", f"{call.name} does not only read")
             await looking(tool.title(dict(call.arguments)))
-            output = await tool.run(args, self._workspace)
+            output = await reader.run(args, self._workspace)
         except ToolError as error:
             return ToolResult(call.id, call.name, f"{error.code}: {error}", is_error=True)
         text = self._mask(output.text if output.text is not None else ok(output.data))

@@ -26,7 +26,7 @@ def topics() -> tuple[Topic, ...]:
 
 
 def not_learned(reason: str) -> str:
-    """Return what stands in a profile for a topic that could not be learned."""
+    """Return what is in a profile for a topic that could not be learned."""
     return f"{_NOT_LEARNED}{reason}"
 
 

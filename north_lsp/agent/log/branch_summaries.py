@@ -38,11 +38,23 @@ class BranchSummaryEntry:
             case _:
                 raise TypeError("not a summary")
 
+    @classmethod
+    def supplied(cls, given: Json, leaf: str | None) -> "BranchSummaryEntry":
+        """Make the entry of a summary that an extension has written, of the branch that ends with `leaf`. Raises
+        TypeError if it is malformed."""
+        record = {"fromId": leaf if leaf is not None else ROOT, "summary": given.get("summary"), "fromExtension": True}
+        return cls.from_json(record | ({"details": given["details"]} if "details" in given else {}))
+
     def to_json(self) -> dict[str, Any]:
         files = {"readFiles": list(self.read)} if self.read else {}
         files |= {"modifiedFiles": list(self.modified)} if self.modified else {}
         details = {"details": files | dict(self.details)} if files or self.details else {}
         return {"type": "branch_summary", **given(fromId=self.from_id), "summary": self.summary, **details, **self.more}
+
+    @property
+    def is_supplied(self) -> bool:
+        """Whether an extension has written it."""
+        return self.more.get("fromExtension") is True
 
     @property
     def for_model(self) -> str:

@@ -22,7 +22,7 @@ _FILE_KEYS = frozenset(
 @dataclass(frozen=True, slots=True)
 class FileRecord:
     """One file in a checkpoint. `before` and `after` are digests, None if there was no file; `undoes` are the
-    checkpoints whose change of this file was taken back. A `folder` (an empty one) has neither digest."""
+    checkpoints whose change of this file was undone. A `folder` (an empty one) has neither digest."""
 
     path: Path
     relative: str

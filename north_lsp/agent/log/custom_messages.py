@@ -46,5 +46,5 @@ class CustomMessageEntry:
 
     @property
     def for_people(self) -> str:
-        """The text that people read, in Markdown."""
-        return "\n\n".join([self.text, *(PICTURE for _ in self.images)]).strip() + "\n\n"
+        """The text that people read, in Markdown: a paragraph of its own, whatever stands before it."""
+        return "\n\n" + "\n\n".join([self.text, *(PICTURE for _ in self.images)]).strip() + "\n\n"

@@ -1,7 +1,7 @@
 """Shortens long results: they enter the conversation once, in a short form, and remain readable in full."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.lazy_dataclass import dataclass
@@ -91,6 +91,12 @@ def _truncation(
         "shownRange": [list(part) for part in parts],
     }
     return missing | ({"artifactId": str(number)} if number is not None else {})
+
+
+def artifact_of(missing: Mapping[str, object]) -> int | None:
+    """Return the number of the artifact that has what is missing in a result; None if there is none."""
+    number = missing.get("artifactId")
+    return None if number is None else int(str(number))
 
 
 def _size(text: str) -> int:

@@ -12,7 +12,7 @@ GOAL = "north.goal"
 
 @dataclass(frozen=True, slots=True)
 class GoalEntry:
-    """The goal as it is since; None: there is none any more. `by_user`: the model has to be told."""
+    """The goal as it is since; None: there is none any more. `by_user`: the model must be told."""
 
     goal: Goal | None
     by_user: bool = False

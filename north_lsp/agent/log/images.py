@@ -14,6 +14,7 @@ from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.ports.events import Event, UserSaid
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest
+from north_lsp.workspace.formats.pictures import sides_of
 
 PREFIX = "blob:sha256:"
 Find = Callable[[str], bytes | None]
@@ -25,6 +26,11 @@ _TOO_MANY = "[image omitted: the conversation has too many, and newer ones are s
 _WITH_IMAGES = (PromptEntry, CustomMessageEntry, ResultEntry)
 _MOST_IMAGES = 50
 _MOST_BYTES = 20 * 1024 * 1024  # vendors accept 20 to 32 MB a request, and base64 adds a third
+
+
+def kept_image(mime_type: str, data: bytes, digest: str) -> Image:
+    """Return a picture that refers to its blob."""
+    return Image(mime_type, PREFIX + digest, sides_of(data))
 
 
 def has_images(request: ModelRequest) -> bool:

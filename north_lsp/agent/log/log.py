@@ -240,7 +240,7 @@ class Log:
         return [usage_aside(record) for record in self.conversation.used_aside]
 
     def move_leaf(self, leaf: str | None, reason: str) -> None:
-        """Continue after another entry from now on; None begins anew. Raises ValueError for an unknown entry."""
+        """Continue after another entry from now on; None starts over. Raises ValueError for an unknown entry."""
         self.conversation.move_leaf(leaf, reason)
 
     def set_label(self, entry_id: str, label: str) -> None:

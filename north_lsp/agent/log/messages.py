@@ -20,7 +20,7 @@ from north_lsp.agent.log.fields import (
     whole_number,
     without_place,
 )
-from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.results import IMAGE_KEYS, OwnCommandEntry, ResultEntry, image_from_json, image_to_json
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
 from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.lazy_dataclass import dataclass
@@ -68,7 +68,7 @@ _PROMPT_PART_KEYS = {
     "text": frozenset({"type", "text"}),
     "context": frozenset({"type", "text", "about"}),
     "file_mention": frozenset({"type", "path", "preview", "range", "seen"}),
-    "image": frozenset({"type", "mimeType", "data"}),
+    "image": IMAGE_KEYS,
 }
 
 
@@ -83,7 +83,7 @@ def _prompt_part(stored: Json) -> PromptPart | None:
             range = stored.get("range") or None
             return Mention(as_text(stored.get("path")), as_text(stored.get("preview")), text_or_none(range), seen)
         case "image":
-            return Image(as_text(stored.get("mimeType")), as_text(stored.get("data")))
+            return image_from_json(stored)
         case _:
             return None
 
@@ -98,8 +98,8 @@ def _prompt_part_to_json(part: PromptPart) -> dict[str, Any]:
             row: dict[str, Any] = {"type": "file_mention", "path": path, "preview": preview}
             row |= {"range": range} if range else {}
             return row | ({"seen": seen_to_json(seen)} if seen is not None else {})
-        case Image(mime_type, data):
-            return {"type": "image", "mimeType": mime_type, "data": data}
+        case Image():
+            return image_to_json(part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,8 +189,8 @@ def events_of(path: Iterable[Logged], tools: "Registry", still_open: Container[s
 def events_by_entry(
     path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()
 ) -> Iterator[tuple[Logged | None, Iterable[Event]]]:
-    """Return each entry of a path with its events, which have to be taken before the next entry is; at the end, without
-    an entry, those of the calls that have no result and are not `still_open`."""
+    """Return each entry of a path with its events, which must be taken before the next entry is; at the end, without an
+    entry, those of the calls that have no result and are not `still_open`."""
     path = list(path)
     projection = Projection(tools, _refused(path), _agents_calls(path))
     for one in path:

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from north_lsp.agent.log import messages
 from north_lsp.agent.log.editor_state import EditorState
-from north_lsp.agent.log.images import PREFIX
+from north_lsp.agent.log.images import kept_image
 from north_lsp.agent.log.messages import PICTURE, Mention, PromptPart
 from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
@@ -144,7 +144,7 @@ async def _kept(picture: Loaded | TooLarge, keep: Keep) -> Image | Mention:
     digest = hashlib.sha256(shown.data).hexdigest()
     with suppress(OSError):  # the model is told that it is not available
         await keep({digest: shown.data})
-    return Image(shown.mime_type, PREFIX + digest)
+    return kept_image(shown.mime_type, shown.data, digest)
 
 
 async def _scaled(picture: TooLarge) -> Loaded | None:

@@ -36,7 +36,8 @@ _COMMAND_KEYS = frozenset(
         "excludeFromContext", "timestamp", "calledBy",
     }
 )  # fmt: skip
-_RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": frozenset({"type", "mimeType", "data"})}
+IMAGE_KEYS = frozenset({"type", "mimeType", "data", "width", "height"})
+_RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": IMAGE_KEYS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _result_part(stored: Json) -> Text | Image | None:
         case "text":
             return Text(as_text(stored.get("text")))
         case "image":
-            return Image(as_text(stored.get("mimeType")), as_text(stored.get("data")))
+            return image_from_json(stored)
         case _:
             return None
 
@@ -160,8 +161,19 @@ def _result_part_to_json(part: Text | Image) -> dict[str, Any]:
     match part:
         case Text(text):
             return {"type": "text", "text": text}
-        case Image(mime_type, data):
-            return {"type": "image", "mimeType": mime_type, "data": data}
+        case Image():
+            return image_to_json(part)
+
+
+def image_from_json(stored: Json) -> Image:
+    sides = whole_number(stored.get("width")) or 0, whole_number(stored.get("height")) or 0
+    known = sides if min(sides) > 0 else None  # older logs do not have them
+    return Image(as_text(stored.get("mimeType")), as_text(stored.get("data")), known)
+
+
+def image_to_json(image: Image) -> dict[str, Any]:
+    width, height = image.sides or (None, None)
+    return {"type": "image", "mimeType": image.mime_type, "data": image.data, **given(width=width, height=height)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ def _own_command_text(entry: OwnCommandEntry) -> str:
     ended = f"(exit code {code})" if code is not None else "(it did not end on its own)"
     if entry.called_by:
         was_run = code is not None or entry.cancelled
-        parts = [f"/{entry.called_by} wants to know what this command prints:", entry.command, ""]
+        parts = [f"/{entry.called_by} asks for the output of this command:", entry.command, ""]
         parts += [ended, entry.output] if was_run else [entry.output]
     else:
         parts = ["I ran this command myself:", entry.command, "", ended, entry.output]

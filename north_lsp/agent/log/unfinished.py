@@ -1,4 +1,4 @@
-"""Finds what a turn that did not come to its end has left to do, so that another process can go on with it. Pure."""
+"""Finds what a turn that did not come to its end has left to do, so that another process can continue with it. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -21,7 +21,7 @@ _BROKEN = ("aborted", "error", "refusal")
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A turn that can go on. `prompt_id` is its prompt's entry; `answer` is the last answer, None if the model has to
+    """A turn that can continue. `prompt_id` is its prompt's entry; `answer` is the last answer, None if the model must
     be asked; `calls` are its calls that have not begun, `decided` the ids of its calls and files that have a result.
     `reason`: a question waits, or the process left the turn to the next one. `reviews` are the questions that wait."""
 
@@ -49,8 +49,9 @@ class Unfinished:
 
 
 def find_unfinished(path: Sequence[Logged], *, was_left: bool) -> Unfinished | None:
-    """Find the turn at the end of a path that can go on: one whose question waits, or one that its process left to the
-    next (`was_left`). A turn of which something was under way is not such a turn: nobody knows how far that came."""
+    """Find the turn at the end of a path that can continue: one whose question waits, or one that its process left to
+    the next (`was_left`). A turn of which something was under way is not such a turn: nobody knows how far that
+    came."""
     begin = next((index for index in range(len(path) - 1, -1, -1) if _begins_step(path[index])), None)
     if begin is None:
         return None

@@ -108,7 +108,7 @@ class ModelChoice:
         await self._tell(clamped(self.model))
 
     def record_again(self, selector: str, level: Level | None) -> None:
-        """Record the choice where the log goes on after another entry; `selector` and `level` are what it says
+        """Record the choice where the log continues after another entry; `selector` and `level` are what it says
         there."""
         if self.model.selector != selector:
             self._log.append(ModelEntry(self.model.selector, "user"))
@@ -178,7 +178,7 @@ class ModelChoice:
         return await self._models.providers.get(model)
 
     async def after(self, model: Model, failure: Failed) -> tuple[Model, Provider] | None:
-        """Return the model to continue with when a model has failed for good; None if there is none."""
+        """Return the model to continue with when a model has failed permanently; None if there is none."""
         found = await self._models.fallbacks.after(model, failure, self.allowed)
         return None if found is None else (found[0].with_level(model.level), found[1])
 

@@ -21,8 +21,8 @@ _KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded",
 
 class Fallbacks:
     """The fallbacks of a process. `chains` maps a model's selector or alias to the selectors to try instead, in order.
-    A model that failed is left alone until the time that its vendor names, or for five minutes, or for good if `revert`
-    is "never"."""
+    A model that failed is left alone until the time that its vendor names, or for five minutes, or permanently if
+    `revert` is "never"."""
 
     def __init__(
         self,

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from north_lsp.agent.log.checkpoints import CheckpointEntry
+from north_lsp.agent.log.command_details import CommandDetails
 from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.fields import Json
 from north_lsp.agent.log.goals import GoalEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry
@@ -106,36 +106,35 @@ class _Reader:
             case ResultEntry(call_id, tool, details=details) if tool == _RUN:
                 self._ended.add(call_id)
                 command = self._commands.get(call_id, "")
-                self._command_ended(one.id, call_id, command, details.of_tool, on_path=on_path)
+                self._command_ended(one.id, call_id, command, CommandDetails.of(details.of_tool), on_path=on_path)
             case AgentCallEntry(call_id, tool, arguments=arguments, details=details) if tool == _RUN:
                 self._ended.add(call_id)
-                self._note_change(one.id, call_id, _command(arguments or {}), details.of_tool)
+                self._note_change(one.id, call_id, _command(arguments or {}), CommandDetails.of(details.of_tool))
             case ResultEntry(call_id, tool, details=details) | AgentCallEntry(call_id, tool, details=details):
-                self._note_other(one.id, call_id, tool, details.of_tool)
+                self._note_other(one.id, call_id, tool, CommandDetails.of(details.of_tool))
             case _:
                 pass
 
-    def _command_ended(self, id: str, call_id: str, command: str, told: Json, *, on_path: bool) -> None:
-        code = told.get("exitCode")
-        fits = on_path and call_id not in self._edited and told.get("timedOut") is not True
-        if fits and isinstance(code, int):
-            run = Run(id, call_id, code, self.state, str(told.get("unfit", _OLD)))
+    def _command_ended(self, id: str, call_id: str, command: str, told: CommandDetails, *, on_path: bool) -> None:
+        fits = on_path and call_id not in self._edited and not told.timed_out
+        if fits and told.exit_code is not None:
+            run = Run(id, call_id, told.exit_code, self.state, told.unfit if told.unfit is not None else _OLD)
             self.runs.setdefault(command, []).append(run)
         self._note_change(id, call_id, command, told)
 
-    def _note_change(self, id: str, call_id: str, command: str, told: Json) -> None:
+    def _note_change(self, id: str, call_id: str, command: str, told: CommandDetails) -> None:
         """Take a command for a change of files unless it is known that it is none: it did not run, only looks, or is
         that of a criterion."""
-        ran = "exitCode" in told or "jobId" in told or call_id in self._allowed
+        ran = told.ended or told.begun or call_id in self._allowed
         checks = command in self._own and call_id not in self._edited
-        if ran and not checks and told.get("onlyLooks") is not True:
+        if ran and not checks and not told.only_looks:
             self.state = id
 
-    def _note_other(self, id: str, call_id: str, tool: str, told: Json) -> None:
+    def _note_other(self, id: str, call_id: str, tool: str, told: CommandDetails) -> None:
         """Take what another program's tool did for a change of files unless it says that it only reads, and what a job
         was told as well."""
-        by_server = tool.startswith(_OF_SERVERS) and call_id not in self._refused and told.get("onlyLooks") is not True
-        if by_server or told.get("gotInput") is True:
+        by_server = tool.startswith(_OF_SERVERS) and call_id not in self._refused and not told.only_looks
+        if by_server or told.got_input:
             self._ended.add(call_id)
             self.state = id
 

@@ -166,7 +166,7 @@ class PlanKeeper:
         return Result(ok(data), False, CallEnded(call.id, title, False, visible(f"You rejected the plan{said}")))
 
     async def _set_mode(self, data: dict[str, object], mode: Mode = "agent") -> None:
-        """Continue in a mode from the next prompt on; the turn that runs stays as it is."""
+        """Continue in a mode from the next prompt on; the running turn stays as it is."""
         entry = ModeEntry(mode, {"data": data})
         self.log.append(entry)
         self.log.mode = mode

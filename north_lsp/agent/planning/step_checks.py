@@ -11,7 +11,7 @@ from north_lsp.tools.workflows import Step, criteria_named
 
 @dataclass(frozen=True, slots=True)
 class StepChecks:
-    """Those of a plan: its steps are tasks of the todo list, by their titles."""
+    """Checks the steps of one plan: its steps are tasks of the todo list, by their titles."""
 
     steps: Sequence[Step]
     goal: Goal | None

@@ -23,7 +23,7 @@ _SLUG = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """Those of one project. Nothing is read or written through a link."""
+    """The workflows' folders of one project. Nothing is read or written through a link."""
 
     workspace: Workspace
 

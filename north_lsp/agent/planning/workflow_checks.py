@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
+from north_lsp.agent.log.command_details import CommandDetails
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry
@@ -57,7 +58,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class PhaseChecks:
-    """Those of one conversation."""
+    """Checks the phases of one conversation's workflow."""
 
     log: Log
 
@@ -301,9 +302,10 @@ def failures(entries: Sequence[Logged]) -> Counter[str]:
         match one.entry:
             case AnswerEntry(calls=calls):
                 commands |= {call.id: str(call.arguments.get("command", "")).strip() for call in calls}
-            case ResultEntry(call_id, tool, details=details) if tool == _RUN and "exitCode" in details.of_tool:
-                command = commands.get(call_id, "")
-                failed[command] = failed[command] + 1 if details.of_tool["exitCode"] != 0 else 0
+            case ResultEntry(call_id, tool, details=details) if tool == _RUN:
+                if (told := CommandDetails.of(details.of_tool)).ended:
+                    command = commands.get(call_id, "")
+                    failed[command] = failed[command] + 1 if told.exit_code != 0 else 0
             case _:
                 pass
     return failed

@@ -58,9 +58,9 @@ class Diagnostics:
         self.log.event("debug", name, **self._bound(hidden))
 
     def trace(self, name: str, /, texts: Callable[[Hide], Mapping[str, str]], **data: object) -> None:
-        """Log whole texts: only made and written if `NORTH_LOG_LEVEL` is `trace`. `texts` takes the secrets out of each
-        before it puts several together."""
-        if self.log.is_trace:
+        """Log whole texts: only written if `NORTH_LOG_LEVEL` is `trace`, and only made if somebody gets them. `texts`
+        takes the secrets out of each before it puts several together."""
+        if self.log.takes_texts:
             self.log.event("trace", name, **self._bound({**data, **texts(self.hide)}))
 
     def failure(self, where: str, error: BaseException) -> None:

@@ -403,8 +403,8 @@ class ReviewResolved:
 class OpenElsewhere:
     """Another process writes the conversation: its number, the editor that it serves (empty if unknown), and what it
     does. `is_leaving`: its editor has gone, and it only ends what it had begun. `pid` is None when nobody does any
-    more; then `unfinished` says why there is a turn to go on with (empty: there is none), and `queued` what had waited
-    to be sent there. `notice` says the news for clients that have no other way to show it."""
+    more; then `unfinished` says why there is a turn to continue with (empty: there is none), and `queued` what had
+    waited to be sent there. `notice` says the news for clients that have no other way to show it."""
 
     pid: int | None
     client: str = ""

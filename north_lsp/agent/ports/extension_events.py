@@ -2,7 +2,6 @@
 only the user's own are read."""
 
 import inspect
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -13,6 +12,7 @@ import anyio.to_thread
 
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.catalog.extension_places import ExtensionPlaces
 
 if TYPE_CHECKING:
     from north_lsp.providers.catalog.extensions import Listener
@@ -40,10 +40,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionEvents:
-    """The extensions of one folder, but for those that are `disabled`; None has none."""
+    """The extensions at some places; None has none."""
 
-    folder: Path | None = None
-    disabled: tuple[str, ...] = ()
+    places: ExtensionPlaces | None = None
 
     async def tell(self, event: str, about: Mapping[str, object]) -> AsyncIterator[Answer]:
         """Tell all that listen to an event, one after the other; yields what each answers. None has longer than 5
@@ -56,14 +55,14 @@ class ExtensionEvents:
         return bool(await self._listeners(event))
 
     async def _listeners(self, event: str) -> Sequence["Listener"]:
-        folder = self.folder
-        if folder is None or not os.path.isdir(folder):
+        places = self.places
+        if places is None or not places.may_have_any:
             return ()
 
         def found() -> Sequence["Listener"]:
             from north_lsp.providers.catalog.extensions import listeners  # only where there are any
 
-            return listeners(folder, event, self.disabled)
+            return listeners(places, event)
 
         return await anyio.to_thread.run_sync(found)
 

@@ -1,4 +1,4 @@
-"""The tool calls that run now: the user can stop one, and the turn goes on with what the model is told of it."""
+"""The tool calls that run now: the user can stop one, and the turn continues with what the model is told of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ import anyio
 
 
 class RunningCalls:
-    """Those of one session."""
+    """The calls that run in one session, by id."""
 
     def __init__(self) -> None:
         self._scopes: dict[str, anyio.CancelScope] = {}

@@ -166,7 +166,7 @@ class Connection(Protocol):
 
     async def check(self) -> None:
         """Ask whether the server is there, unless it is at work. Raises ToolError: with the code `STALE` if it is, and
-        has to be connected to again."""
+        must be connected to again."""
         ...
 
     async def wait_closed(self) -> str:

@@ -37,11 +37,12 @@ class Status:
 
     @property
     def stands_still(self) -> bool:
-        """Whether the turn does nothing by itself: it waits for the user, or for the next process to go on with it."""
+        """Whether the turn does nothing by itself: it waits for the user, or for the next process to continue with
+        it."""
         return self._stands or self.current == "awaiting_review"
 
     async def before_step(self) -> None:
-        """Wait for ever if the client has gone: another process goes on from here."""
+        """Wait forever if the client has gone: another process continues from here."""
         if self._is_leaving:
             self._stands = True
             await anyio.sleep_forever()

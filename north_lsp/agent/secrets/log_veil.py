@@ -10,7 +10,7 @@ from north_lsp.storage.entries import Record
 
 
 class LogVeil:
-    """The veil of one conversation. What stands on the disk is masked, what is in memory is not; thoughts stay as they
+    """The veil of one conversation. What is on the disk is masked, what is in memory is not; thoughts stay as they
     came, since their vendor has signed them, and have placeholders already. Keys, and the fields that hold the log
     together, are never exchanged."""
 

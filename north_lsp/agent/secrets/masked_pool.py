@@ -76,7 +76,7 @@ class MaskedProvider:
 
 class RequestMask:
     """Masks requests, each message and each tool once: what was sent before is the same object again, so that it is not
-    converted again. Messages are found by identity; tools, which are described anew for each request, by name."""
+    converted again. Messages are found by identity; tools, which are described again for each request, by name."""
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets

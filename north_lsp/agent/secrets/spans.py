@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """A part of a text, and what makes what stands in its place."""
+    """A part of a text, and what makes what is in its place."""
 
     start: int
     end: int

@@ -24,7 +24,7 @@ _OPTIONS = (("run", "Run"), ("always", "Always run this tool in this project"), 
 @dataclass(frozen=True, slots=True)
 class ToolApprover:
     """Approves the calls of one session. `has_secret` tells whether arguments have a value in them that no model is
-    told: that a server gets it is asked about every time."""
+    told: that a server gets it needs approval every time."""
 
     reviews: ReviewRecord
     has_secret: Callable[[dict[str, object]], bool]

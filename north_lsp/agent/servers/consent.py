@@ -25,7 +25,7 @@ _SINCE: Mapping[Unknown, str] = {
 
 
 class Consent:
-    """That of one project's user. `told` is told what could not be stored; it holds for this session all the same."""
+    """That of one project's user. `told` is told what could not be stored; it holds for this session anyway."""
 
     def __init__(
         self, choices: ServerChoices, editor: UserInterface, told: Callable[[OSError], Awaitable[None]]

@@ -87,7 +87,7 @@ class Server:
             return
         self._scope, self._ended, self.settled = anyio.CancelScope(), anyio.Event(), anyio.Event()
         self._set("connecting")
-        self._background.start_soon(self._run, self._scope)
+        self._background.start_soon(self._run, self._scope, self._ended, self.settled)
 
     async def tried(self) -> None:
         """Wait until it is known what came of connecting."""
@@ -103,7 +103,8 @@ class Server:
                 await self._ended.wait()
         self._set("off")
 
-    async def _run(self, scope: anyio.CancelScope) -> None:
+    async def _run(self, scope: anyio.CancelScope, ended: anyio.Event, settled: anyio.Event) -> None:
+        """Stay connected until the scope is cancelled. The connection may end only after the next has begun."""
         try:
             with scope:
                 if not self.tools:
@@ -116,9 +117,10 @@ class Server:
             self._set("failed", "something failed inside North; its log has the details")
             raise
         finally:
-            self._connection = None
-            self.settled.set()
-            self._ended.set()
+            if self._ended is ended:
+                self._connection = None
+            settled.set()
+            ended.set()
 
     async def _stay_connected(self) -> None:
         attempt = 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -11,12 +11,12 @@ import anyio.to_thread
 from north_lsp import systems
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.servers import Connect, OfferedPrompt, ServerSpec
 from north_lsp.agent.servers.config import expanded
 from north_lsp.agent.servers.consent import Consent, Unknown
 from north_lsp.agent.servers.memory import ServerMemory
 from north_lsp.agent.servers.names import tool_names
+from north_lsp.agent.servers.notices import Held, ServerNotices
 from north_lsp.agent.servers.server import Server
 from north_lsp.agent.servers.sources import Found, OfProject, find_servers, watched_files
 from north_lsp.background import Background
@@ -33,10 +33,6 @@ from north_lsp.workspace.project_root import project_hash
 
 if TYPE_CHECKING:  # loads pydantic, which opening a session does without
     from north_lsp.agent.servers.tool import ServerTool
-
-Held = Literal["off", "untrusted", "new", "changed", "unusable"]
-"""Why a server is not started: the user switched it off, the project is not trusted, it is not what the user trusted,
-or it is written in a way that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,8 @@ class Row:
 
 
 class SessionServers:
-    """Those of one session. Nothing here delays a session's opening, and a turn only for a bounded time."""
+    """Runs the tool servers of one session. Nothing here delays a session's opening, and a turn only for a bounded
+    time."""
 
     def __init__(
         self, means: ServerMeans, roots: Sequence[Path], trust: Trust, editor: Editor, diagnostics: Diagnostics
@@ -74,7 +71,7 @@ class SessionServers:
         self._trust = trust
         self._choices = ServerChoices(means.locations, project_hash(roots[0]))
         self._consent = Consent(self._choices, editor, self._not_stored)
-        self._editor = editor
+        self._notices = ServerNotices(editor)
         self._diagnostics = diagnostics
         self._given: list[ServerSpec] = []
         self._found = Found()
@@ -85,7 +82,6 @@ class SessionServers:
         self._opened = anyio.Event()
         self._wanted = 0
         self._asked: set[Server] = set()
-        self._told: set[str] = set()
         self._seen: object = None
         self.on_prompts: Callable[[], Coroutine[Any, Any, None]] | None = None
         """Is told when there are other prompts than before."""
@@ -146,9 +142,10 @@ class SessionServers:
                 if wanted == self._wanted:  # otherwise it is being looked for again
                     self._opened.set()
         for problem in found.problems:
-            await self._tell(f"problem {problem}", "warning", problem)
-        for name, held in self._held.items():
-            await self._tell_held(name, held)
+            await self._notices.tell(f"problem {problem}", "warning", problem)
+        for spec in found.specs:
+            if (held := self._held.get(spec.name)) is not None:
+                await self._notices.tell_held(spec, held)
 
     async def follow_trust(self) -> None:
         """Go by the user's trust as it is now: without it, the project's servers have ended when this returns."""
@@ -237,7 +234,8 @@ class SessionServers:
             await self.refresh()
 
     async def _not_stored(self, error: OSError) -> None:
-        await self._tell(f"choices {error}", "warning", f"this could not be stored: {error.strerror or error}")
+        text = f"this could not be stored: {error.strerror or error}"
+        await self._notices.tell(f"choices {error}", "warning", text)
 
     def _start(self, spec: ServerSpec) -> None:
         means = self._means
@@ -255,6 +253,7 @@ class SessionServers:
     async def close(self) -> None:
         """End all servers; none starts any more."""
         self._closed = True
+        self._notices.close()
         await self._stop_all()  # without waiting for a change that is under way, which starts nothing more
         async with self._changing:
             await self._stop_all()
@@ -264,8 +263,6 @@ class SessionServers:
             for server in self._servers.values():
                 tasks.start_soon(server.stop)
 
-    # -- what they say ----------------------------------------------------------------------------------------------
-
     def _changed(self, server: Server) -> None:
         if self._closed:
             return
@@ -273,38 +270,8 @@ class SessionServers:
         if prompts != self._prompts and self.on_prompts is not None:
             self._prompts = prompts
             self._means.background.start_soon(self.on_prompts)
-        name = server.spec.name
-        match server.state:
-            case "failed" | "lost" if f"down {name}" not in self._told:
-                self._told.add(f"down {name}")
-                why = f"the MCP server {name} is not available: {server.error}. `/mcp` shows more"
-                self._means.background.start_soon(self._show, "warning", why)
-            case "ready" if f"down {name}" in self._told:
-                self._told.discard(f"down {name}")
-                self._means.background.start_soon(self._show, "info", f"the MCP server {name} is available again")
-            case _:
-                pass
-
-    async def _tell_held(self, name: str, held: Held) -> None:
-        spec = next(one for one in self._found.specs if one.name == name)
-        match held:
-            case "untrusted":
-                text = f"the MCP server {name} of this project ({spec.source}) is not started: `/trust on` allows it"
-                await self._tell(f"untrusted {name}", "info", text)
-            case "unusable":
-                text = f"the MCP server {name} ({spec.source}) cannot be used: {spec.problem}"
-                await self._tell(f"unusable {name} {spec.problem}", "warning", text)
-            case _:
-                pass  # the user knows
-
-    async def _tell(self, key: str, level: Literal["info", "warning"], text: str) -> None:
-        if key not in self._told:
-            self._told.add(key)
-            await self._show(level, text)
-
-    async def _show(self, level: Literal["info", "warning"], text: str) -> None:
-        if not self._closed:
-            await self._editor.show(Notice(level, text))
+        if (notice := self._notices.of_state(server)) is not None:
+            self._means.background.start_soon(self._notices.show, notice)
 
     # -- what they offer --------------------------------------------------------------------------------------------
 
@@ -317,8 +284,7 @@ class SessionServers:
         offered = [(server, tool) for server in usable for tool in server.tools]
         names, warnings = tool_names([(server.spec.name, tool.name) for server, tool in offered], taken)
         for warning in warnings:
-            if warning not in self._told:
-                self._told.add(warning)
+            if self._notices.is_first(warning):
                 self._diagnostics.warning("capability_warning", path=None, key=None, message=warning)
         return [ServerTool(name, server, tool) for name, (server, tool) in zip(names, offered, strict=True)]
 
@@ -328,7 +294,7 @@ class SessionServers:
         return sorted((server.spec.name, server.instructions) for server in usable if server.instructions)
 
     async def read(self, address: str) -> str:
-        """Read what stands behind `mcp://<server>/<address>`; without an address, list what the server has. Raises
+        """Read what is at `mcp://<server>/<address>`; without an address, list what the server has. Raises
         ToolError."""
         name, _, rest = address.partition("/")
         server = self._named(name)

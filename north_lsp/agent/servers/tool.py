@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from north_lsp.agent.log.command_details import details_of_server
 from north_lsp.agent.ports.servers import OfferedTool, Origin, ServerAnswer
 from north_lsp.agent.servers.server import Server
 from north_lsp.errors import ToolError
@@ -79,8 +80,7 @@ class ServerTool(DescribedTool):
         text = answer.text.encode("utf-8", "replace")[:_MOST_BYTES].decode("utf-8", "ignore")
         if answer.failed:
             raise ToolError("REMOTE_ERROR", f"Error: {text[:_MAX_ERROR] or 'the tool failed without saying why'}")
-        details: dict[str, object] = {"serverName": spec.name, "mcpToolName": self._offered.name, "provider": "mcp"}
-        details["onlyLooks"] = self.is_believed
+        details = details_of_server(spec.name, self._offered.name, looks=self.is_believed)
         title = self.title({})
         if len(text.encode("utf-8", "replace")) <= MAX_BYTES:
             return Output(title, text=text or "(no text)", details=details, pictures=answer.pictures)

@@ -62,7 +62,7 @@ class Running:
 
 
 class Agents:
-    """Those of one session."""
+    """Runs the agents of one session."""
 
     def __init__(self, session: AgentsSession, means: TurnMeans, surroundings: ModelSurroundings) -> None:
         self._session = session
@@ -90,7 +90,7 @@ class Agents:
         return self._outputs
 
     def read(self, address: str) -> str:
-        """Read what stands behind `agent://`. Raises ToolError."""
+        """Read what is at `agent://`. Raises ToolError."""
         return self.outputs.read(address)
 
     def definitions(self) -> "Definitions":
@@ -173,8 +173,8 @@ class Agents:
         return _output(rows, outcomes, seconds)
 
     async def _behind(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> None:
-        """Do a task while the conversation goes on; its result is told to the model with what it is told next. A cancel
-        ends it as anything that runs."""
+        """Do a task while the conversation continues; its result is told to the model with what it is told next. A
+        cancel ends it as anything that runs."""
         with self._session.holding() as scope:
             started = time.monotonic()
             try:

@@ -1,4 +1,4 @@
-"""Has a model summarize what the user leaves behind by going back, for the model that goes on from there."""
+"""Has a model summarize what the user leaves behind by going back, for the model that continues from there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path

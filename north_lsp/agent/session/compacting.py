@@ -45,7 +45,7 @@ class Compacting:
         (await self._builder()).check_summary(self._session.choice.model, keep_last)
 
     async def run(self, instructions: str, keep_last: int | None) -> None:
-        """Have the older part summarized. What stands in the way is shown."""
+        """Have the older part summarized. What is in the way is shown."""
         try:
             async with self._session.cancellable():
                 builder = await self._builder()
@@ -54,8 +54,8 @@ class Compacting:
             await self._means.ports.show(Notice("warning", str(error)))
 
     async def hand_over(self, focus: str) -> None:
-        """Begin another conversation with a summary of this one, and have the client open it. What stands in the way
-        is shown."""
+        """Begin another conversation with a summary of this one, and have the client open it. What is in the way is
+        shown."""
         means = self._means
         log, locations = means.stored.log, means.environment.locations
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+import anyio
 import anyio.to_thread
 
 from north_lsp.agent.context.mentions import with_mentions
@@ -64,14 +65,15 @@ class PromptDelivery:
         self.news.clear()
         is_nameless = self._saved.title is None
         first = self._first_prompt() if is_nameless and self._log.header.relation != "branch" else None
-        logged = self._append(content, batch)
-        await self._saved.sync()
-        if not all(queued_prompt.is_owned for queued_prompt in batch):
-            await self._show(logged)
-        await self._tell_of_blindness(content)
-        if is_nameless:
-            typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
-            await self._saved.name(first.typed if first is not None else typed)
+        with anyio.CancelScope(shield=True):  # a cancel must not give back what is in the conversation
+            logged = self._append(content, batch)
+            await self._saved.sync()
+            if not all(queued_prompt.is_owned for queued_prompt in batch):
+                await self._show(logged)
+            await self._tell_of_blindness(content)
+            if is_nameless:
+                typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
+                await self._saved.name(first.typed if first is not None else typed)
         return logged.id
 
     def _first_prompt(self) -> PromptEntry | None:

@@ -27,7 +27,7 @@ _FIRST, _PART = 1, 20  # the first prompt needs no tools, which may still be loa
 
 async def show_beginning(environment: Environment, id: str, root: Path, show: Show) -> Sequence[str]:
     """Show the first turns of a stored conversation, if it is a long one of this project and they are certain without
-    reading the rest. Returns the ids of the entries that were shown: the replay goes on after them."""
+    reading the rest. Returns the ids of the entries that were shown: the replay continues after them."""
     if not valid_conversation_id(id):
         return ()
     path = environment.locations.conversations / f"{id}.jsonl"

@@ -62,7 +62,7 @@ class Ending:
         return Closing(self._abandoned, self._diagnostics)
 
     async def _end(self, closing: Closing, reason: str) -> None:
-        """End the processes that commands left running, and close the log for good."""
+        """End the processes that commands left running, and close the log permanently."""
         with anyio.CancelScope(shield=True):
             await closing.run("processes", self._end_processes)
             self._conversation.end(reason)

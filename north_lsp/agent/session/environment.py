@@ -15,6 +15,7 @@ from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.catalog.extension_places import places_of
 from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
@@ -58,7 +59,7 @@ class Environment:
     @property
     def extensions(self) -> ExtensionEvents:
         """The user's extensions, which are told of what happens."""
-        return ExtensionEvents(self.locations.config / "extensions", self.settings.models.disabled_extensions)
+        return ExtensionEvents(places_of(self.locations.config, self.settings.models))
 
     @property
     def settings(self) -> Settings:

@@ -250,7 +250,8 @@ class SessionFactory:
         others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
         seconds = float(environment.settings.shell.timeout_s)
         workspace = replace(workspace, conversations=others, finder=DeferredFinder(), command_seconds=seconds)
-        workspace = replace(workspace, language=self._language_for(conversation.id))
+        language = self._language_for(conversation.id) if edits.language_servers else None
+        workspace = replace(workspace, language=language)
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GoalAndWork:
-    """Those of one session. What is shown is told again whenever it has changed."""
+    """Shows goal and workflow of one session, again whenever they have changed."""
 
     def __init__(self, log: Log, show: Callable[[Event], Awaitable[None]]) -> None:
         self._log = log

@@ -122,7 +122,7 @@ class PromptIntake:
             self._queue.drop(queued_prompt)
 
     async def resume_turn(self, scope: anyio.CancelScope) -> Stopped:
-        """Go on with the turn that an earlier process did not finish. Raises ValueError if there is none,
+        """Continue with the turn that an earlier process did not finish. Raises ValueError if there is none,
         ConversationBusy, MissingCredential, ModelFailed."""
         if not self._conversation.is_writer and not await self._arrived():
             return "cancelled"

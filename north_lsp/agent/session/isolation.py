@@ -4,6 +4,7 @@ it fits."""
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+import anyio
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
@@ -120,12 +121,18 @@ class Homecoming:
         files = f"{len(brought.changes)} file{'s' if len(brought.changes) > 1 else ''}"
         title = f"What it changed in its work tree, {files}"
         await self._editor.show(CallNamed(call.id, "edit_apply_batch", "edit", title))
+        ended = [CallEnded(call.id, title, False, "Stopped; nothing was written.")]
         try:
-            result = await edits.review(self._workspace, call, title, brought.changes)
+            result = await edits.review(
+                self._workspace, call, title, brought.changes, lambda written: ended.append(written.ended)
+            )
+            ended.append(result.ended)
         except ToolError as error:
-            await self._editor.show(CallEnded(call.id, title, False, error.message))
+            ended.append(CallEnded(call.id, title, False, error.message))
             raise
-        await self._editor.show(replace(result.ended, call_id=call.id))
+        finally:
+            with anyio.CancelScope(shield=True):  # what was written is shown, even if just cancelled
+                await self._editor.show(replace(ended[-1], call_id=call.id))
         return result
 
     def _ensure_writing(self, changes: Sequence[FileChange]) -> None:

@@ -7,11 +7,14 @@ import anyio.to_thread
 from north_lsp.display import visible
 from north_lsp.storage.areas import Area, Removal, areas, removal, remove
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.log_view import last_events
+from north_lsp.storage.log_view import MOST_LINES, last_events
 
 
 class KeptData:
     """The data of all projects, in one store."""
+
+    most_lines = MOST_LINES
+    """How many events `log` returns at most."""
 
     def __init__(self, locations: Locations) -> None:
         self.locations = locations

@@ -108,7 +108,7 @@ class Learning:
             environment.background.start_soon(self._offer)
 
     def withdraw_offer(self) -> None:
-        """Take the question back: the user goes on without an answer, and it must not stand before others."""
+        """Take the question back: the user continues without an answer, and it must not come before others."""
         self._offering.cancel()
 
     async def _offer(self) -> None:

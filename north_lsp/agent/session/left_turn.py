@@ -1,4 +1,4 @@
-"""The turn that an earlier process did not finish and that this one can go on with, if its client can decide."""
+"""The turn that an earlier process did not finish and that this one can continue with, if its client can decide."""
 
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ class LeftTurn:
             self._log.conversation.resolve_pending()
 
     async def give_up(self, tools: "Callable[[], Awaitable[Registry]]") -> Iterable[Event]:
-        """Refuse its questions, since the user goes on with something else; returns what is to be shown of its calls.
+        """Refuse its questions, since the user continues with something else; returns what is to be shown of its calls.
         Raises ConversationBusy."""
         left = self.find()
         self._log.conversation.resolve_pending()

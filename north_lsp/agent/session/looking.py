@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.results import ok
 from north_lsp.errors import ToolError
-from north_lsp.tools.base import ReadTool
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
 
@@ -22,8 +21,8 @@ async def look(name: str, arguments: Mapping[str, object], tools: "Registry", wo
     if name not in _TOOLS:
         raise ToolError("NOT_FOUND", f"there is no tool called {name[:64]!r} here", f"available: {', '.join(_TOOLS)}")
     tool, args = tools.check(name, arguments, "ask")
-    if not isinstance(tool, ReadTool):
+    if (reader := tool.reader) is None:
         raise ToolError("DENIED", f"{name} does not only read")
     alone = replace(workspace, seen=Seen(), outputs=None, conversations=None, finder=None, rule=None)
-    output = await tool.run(args, alone)
+    output = await reader.run(args, alone)
     return output.text if output.text is not None else ok(output.data)

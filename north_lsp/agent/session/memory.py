@@ -174,7 +174,7 @@ class Memory:
         return "Work on the memory begins as soon as nothing runs here; `/cancel` stops it."
 
     async def rebuild(self) -> str:
-        """Read all conversations again and write the memory anew, now. Raises ValueError."""
+        """Read all conversations again and write the memory again, now. Raises ValueError."""
         self._ensure_on()
         told = "The memory was left where it was: it was cancelled. What was read is kept."
         try:

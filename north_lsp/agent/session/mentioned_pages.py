@@ -12,7 +12,7 @@ _MOST_BYTES = 60_000
 
 @dataclass(frozen=True)
 class MentionedPages:
-    """Those of one conversation."""
+    """Fetches the pages that one conversation's prompts mention."""
 
     log: Log
     means: TurnMeans

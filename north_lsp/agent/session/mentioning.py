@@ -1,4 +1,4 @@
-"""What a user may mean by the letters behind an `@`: files and folders, the names of rules, skills and earlier
+"""What a user may mean by the letters after an `@`: files and folders, the names of rules, skills and earlier
 conversations, symbols, and what else can be mentioned."""
 
 import threading

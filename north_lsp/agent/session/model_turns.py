@@ -81,7 +81,7 @@ class ModelTurns:
         self._remembering = remembering
 
     async def run(self, batch: Sequence[QueuedPrompt], left: Unfinished | None) -> Stopped:
-        """Run one turn for prompts that are in the conversation, or go on with one. Raises MissingCredential,
+        """Run one turn for prompts that are in the conversation, or continue with one. Raises MissingCredential,
         ModelFailed."""
         mode, means = batch[-1].mode, self._means
         diagnostics, status = means.ports.diagnostics, means.ports.status

@@ -195,7 +195,7 @@ class Navigation:
     ) -> Gone:
         """Go to an entry: to before it if the user said it, else to after it. Restores the files as they were then, if
         `what` says so. With `summary`, which may have the user's own instructions, a model first summarizes what is
-        left behind, and the conversation goes on from that. Raises ToolError if a file cannot be written, NoSummary
+        left behind, and the conversation continues from that. Raises ToolError if a file cannot be written, NoSummary
         and KeptByExtension; then nothing has moved."""
         async with self._session.between_turns():
             self._check_writable()
@@ -254,7 +254,7 @@ class Navigation:
         return shown
 
     async def show_again(self, draft: Draft | None = None) -> None:
-        """Show the conversation anew to clients that can take back what they have shown; `draft` is for their input."""
+        """Show the conversation again to clients that can undo what they have shown; `draft` is for their input."""
         events: list[Event] = []
 
         async def collect(event: Event) -> None:
@@ -312,7 +312,7 @@ def fork(log: Log, locations: Locations, root: Path | None = None) -> Copied:
 
 
 def _leaf_at(one: Logged) -> str | None:
-    """Return the leaf of a conversation that goes on from this entry."""
+    """Return the leaf of a conversation that continues from this entry."""
     return one.parent if is_said(one) or isinstance(one.entry, CustomMessageEntry) else one.id
 
 

@@ -87,8 +87,8 @@ def _diff(edit: RecentEdit) -> str:
 
 
 def predicted(text: str, offset: int, answer: str, recent: Sequence[RecentEdit]) -> NextEdit | None:
-    """Return the edit of an answer that is nearest to the cursor; None if it has none, takes back what the user has
-    done, or is no new form of the part."""
+    """Return the edit of an answer that is nearest to the cursor; None if it has none, undoes what the user has done,
+    or is no new form of the part."""
     said, part = _lines_of_answer(answer), part_around(text, offset)
     if said is None or part is None:
         return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OnDemand:
-    """Those of one session, which this class is a part of."""
+    """The parts of one session that are made late; the session derives from this class."""
 
     @property
     def _whole(self) -> "_Whole":

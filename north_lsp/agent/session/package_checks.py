@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.log.command_details import CommandDetails
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.workflow_checks import commands_of
 from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady
@@ -58,8 +59,8 @@ class _Ran:
 
 @dataclass(frozen=True, slots=True)
 class PackageChecks:
-    """Those of one package. `editor` asks about its commands under the agent's name, and says that they run in a tree;
-    `workspace` is the user's."""
+    """Runs the checks of one package. `editor` asks about its commands under the agent's name, and says that they run
+    in a tree; `workspace` is the user's."""
 
     means: TurnMeans
     work: Work
@@ -117,8 +118,8 @@ class PackageChecks:
             await self.editor.show(CallEnded(id, title, False, error.message))
             return _Ran(None, str(error))
         await self.editor.show(replace(result.ended, call_id=id))
-        code = (result.details or {}).get("exitCode")
-        return _Ran(code, result.text) if isinstance(code, int) else _Ran(None, "the user did not want it")
+        code = CommandDetails.of(result.details or {}).exit_code
+        return _Ran(code, result.text) if code is not None else _Ran(None, "the user did not want it")
 
     async def _shell(self, place: Place, runner: Runner) -> ShellCommands:
         means = self.means

@@ -41,7 +41,7 @@ class Preparation:
         self._recovered = False
 
     async def prepare(self) -> None:
-        """Do what has to be done before each turn. What fails of it ends no turn."""
+        """Do what must be done before each turn. What fails of it ends no turn."""
         await self._settings.adopt()
         await self._settings.look_at_state()
         with self._ports.diagnostics.guarded("recovering what was interrupted"):
@@ -55,7 +55,7 @@ class Preparation:
         self._delivery.news += [f"[{line}]" for line in self._shell.take_news()]
 
     async def recover(self) -> None:
-        """Take back, once per session, what a killed process left half written in this project, and tell the user."""
+        """Undo, once per session, what a killed process left half written in this project, and tell the user."""
         async with self._recovering:
             if self._recovered:
                 return

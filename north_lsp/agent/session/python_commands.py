@@ -68,7 +68,7 @@ class CommandContext:
 
 
 class PythonCommands:
-    """Those of one session."""
+    """Runs the commands in Python that one session knows."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, locations: Locations) -> None:
         self._session = session

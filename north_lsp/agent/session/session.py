@@ -66,6 +66,7 @@ from north_lsp.agent.turn.queue import PromptQueue, Row
 from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.settings import SECRETS
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.workspace import Workspace
 
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
     from north_lsp.agent.session.python_commands import PythonCommands
     from north_lsp.shell.jobs import Jobs
-    from north_lsp.slash.base import Host
+    from north_lsp.slash.host import Host
     from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
@@ -96,7 +97,7 @@ class Session(OnDemand):
         self.mode = start.mode
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
-        commands = Commands()
+        commands = Commands(secret_settings=SECRETS)
         self.templates = ConversationTemplates(
             workspace,
             environment.locations,
@@ -154,7 +155,7 @@ class Session(OnDemand):
         self._slash = SlashCommands(
             log, self._editor, self._slash_host, self.templates, commands, self._python_commands
         )
-        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
+        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers, self.questions.waiting)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
@@ -225,7 +226,7 @@ class Session(OnDemand):
 
     @property
     def unfinished(self) -> Unfinished | None:
-        """The turn of an earlier process that this one can go on with now."""
+        """The turn of an earlier process that this one can continue with now."""
         return self.left_turn.find() if not self.is_busy and self.sharing.holder is None else None
 
     def usage(self) -> UsageChanged | None:
@@ -390,7 +391,7 @@ class Session(OnDemand):
         return self._shell.runner.jobs
 
     async def recover(self) -> None:
-        """Take back, once per session, what a killed process left half written in this project, and tell the user."""
+        """Undo, once per session, what a killed process left half written in this project, and tell the user."""
         await self._preparation.recover()
 
     @property
@@ -421,7 +422,7 @@ class Session(OnDemand):
         return self._work.known(anyio.CancelScope())
 
     def restart_after(self, path: Sequence[Logged]) -> None:
-        """Adopt that the conversation goes on after this path: the model knows only what is on it."""
+        """Adopt that the conversation continues after this path: the model knows only what is on it."""
         self._settings.workspace.seen.restart(sightings_of(context_of(path)))
         self._delivery.news = news_for_model(self._checkpoints)
 

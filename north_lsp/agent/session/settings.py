@@ -16,7 +16,7 @@ from north_lsp.workspace.workspace import Workspace
 
 
 class SessionSettings:
-    """Those of one session. `workspace` holds to them; `queue` and `spending` are told of them."""
+    """The settings of one session. `workspace` holds to them; `queue` and `spending` are told of them."""
 
     def __init__(
         self, environment: Environment, workspace: Workspace, queue: PromptQueue, spending: Spending, editor: Editor

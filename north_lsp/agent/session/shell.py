@@ -114,7 +114,7 @@ class SessionShell:
         return "end_turn"
 
     async def begin_anew(self) -> None:
-        """Begin with a new shell, since the conversation went on in another process, whose shell cannot be had here;
+        """Begin with a new shell, since the conversation continued in another process, whose shell cannot be had here;
         the model and the user are told, if any command ran."""
         if _has_commands(self._log.path()) and await self.runner.begin_anew(_ELSEWHERE):
             await self._editor.show(Notice("info", _BEGINS_ANEW))

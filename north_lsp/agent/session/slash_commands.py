@@ -1,6 +1,7 @@
 """Slash commands in a live session: found in a prompt, run at once, and stored in the conversation."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import sentence
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Reply
+from north_lsp.slash.host import Host
 from north_lsp.slash.parsing import Found, Invocation, find_command
 from north_lsp.slash.registry import Commands
 
@@ -55,11 +57,11 @@ class SlashCommands:
     def infos(self) -> tuple[CommandInfo, ...]:
         return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
 
-    async def offer_prompts(self, servers: SessionServers) -> None:
-        """Have the prompts of MCP servers be commands from now on."""
+    async def offer_prompts(self, servers: SessionServers, waiting: Callable[[], AbstractContextManager[None]]) -> None:
+        """Have the prompts of MCP servers be commands from now on. `waiting` is around what the user may give up."""
         from north_lsp.agent.session.slash_servers import prompt_commands
 
-        self._commands.prompts = {one.name: one for one in prompt_commands(servers)}
+        self._commands.prompts = {one.name: one for one in prompt_commands(servers, waiting)}
         await self.refresh()
         await self._editor.show(CommandsChanged(self.infos))
 

@@ -100,7 +100,7 @@ class ConversationsHost:
         return await self._chosen("Which conversation?", others)
 
     async def _where(self, found: Summary, here: Path) -> str | None:
-        """Ask where a conversation of another project goes on."""
+        """Ask where a conversation of another project continues."""
         folder = one_line(str(found.cwd), 300)
         question = f"{one_line(found.name)} is about another folder, {folder}. Where should it continue?"
         fork = ("fork", f"Copy it into this project, {one_line(str(here), 300)}")

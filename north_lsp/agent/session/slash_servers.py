@@ -1,16 +1,19 @@
 """The slash command about tool servers, as far as it needs a session."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool
+from north_lsp.agent.servers.notices import Held
 from north_lsp.agent.servers.server import Server
-from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
+from north_lsp.agent.servers.session_servers import Row, SessionServers
 from north_lsp.display import counted, fenced, one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Reply
+from north_lsp.slash.host import Host
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
@@ -34,18 +37,24 @@ _SHOWN_TOOLS = 30
 _LOG_LINES = 50
 
 
-def prompt_commands(servers: SessionServers) -> list[Command]:
-    """Make a command of each prompt that a server has."""
+def prompt_commands(servers: SessionServers, waiting: Callable[[], AbstractContextManager[None]]) -> list[Command]:
+    """Make a command of each prompt that a server has. `waiting` is around what the user may give up."""
     commands: dict[str, Command] = {}
     for server, prompt in servers.prompts():
         name = f"mcp:{_word(server.spec.name)}:{_word(prompt.name)}"
         hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
         about = prompt.description or f"A prompt of the MCP server {server.spec.name}"
-        commands.setdefault(name, Command(name, about, partial(_call_prompt, server, prompt), hint))
+        commands.setdefault(name, Command(name, about, partial(_call_prompt, server, prompt, waiting), hint))
     return list(commands.values())
 
 
-async def _call_prompt(server: Server, prompt: OfferedPrompt, host: Host, words: Sequence[str]) -> Reply:
+async def _call_prompt(
+    server: Server,
+    prompt: OfferedPrompt,
+    waiting: Callable[[], AbstractContextManager[None]],
+    host: Host,
+    words: Sequence[str],
+) -> Reply:
     """Fetch a prompt: its words are given by name (`topic=…`) or in order, the last of which takes the rest."""
     left = [one.name for one in prompt.arguments]
     given: dict[str, str] = {}
@@ -65,10 +74,14 @@ async def _call_prompt(server: Server, prompt: OfferedPrompt, host: Host, words:
         raise CommandError(f"this prompt needs {', '.join(missing)}")
     if rest:
         raise CommandError(f"this prompt takes {', '.join(one.name for one in prompt.arguments) or 'no words'}")
+    text: str | None = None
     try:
-        text = await server.prompt(prompt.name, given)
+        with waiting():
+            text = await server.prompt(prompt.name, given)
     except ToolError as error:
         raise CommandError(error.message) from None
+    if text is None:
+        raise CommandError("it was cancelled before the server had answered")
     if not text.strip():
         raise CommandError("the server's prompt is empty")
     return Reply("", text)
@@ -208,7 +221,7 @@ def _described(row: Row) -> str:
 
 def _state_of(server: Server) -> str:
     said = _STATES[server.state] + (f": {server.error}" if server.error and server.state != "ready" else "")
-    skipped = f", {counted(server.skipped, 'message')} that made no sense" if server.skipped else ""
+    skipped = f", {counted(server.skipped, 'message')} that could not be read" if server.skipped else ""
     title = f", {server.title}" if server.title and server.state == "ready" else ""
     return f"- `{server.spec.name}`: {said}{title}{skipped}"
 

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from north_lsp import systems
 from north_lsp.display import counted, fenced, one_line, visible
-from north_lsp.providers.catalog.extensions import extension_files, item_of
+from north_lsp.providers.catalog.extension_places import item_of, places_of
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.plugins import Plugin, find_plugins, plugin_files
 
@@ -87,9 +87,10 @@ class UpkeepHost:
             yield _described(plugin)
         for problem in plugins.problems:
             yield f"- {visible(problem)}"
-        for file in extension_files(locations.config / "extensions"):
+        places = places_of(locations.config, self._environment.settings.models)
+        for file in places.files():
             item, path = item_of(file), file.parent if file.name == "__init__.py" else file
-            off = item in self._environment.settings.models.disabled_extensions
+            off = item in places.disabled
             why = ". Not used: the setting `disabledExtensions` names it" if off else ""
             yield f"- `{visible(item.partition(':')[2])}`: providers in Python ({visible(str(path))}){why}"
         for folder in plugin_files(root, home, locations):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ModelSurroundings:
-    """Those of one session's models."""
+    """Puts together what the models of one session are told and offered."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ModelSurroundings:
         self._more: list[Callable[[], Sequence[Tool]]] = []
 
     def offer(self, more: Callable[[], Sequence["Tool"]]) -> None:
-        """Offer also these tools, which are made anew for each turn, on a thread."""
+        """Offer also these tools, which are made for each turn, on a thread."""
         self._more.append(more)
 
     async def tools(self) -> "Registry":
@@ -105,7 +105,7 @@ class ModelSurroundings:
         return replace(report, secrets=state_of(self._secrets.count, is_on=self._secrets.is_on))
 
     async def exported(self, mode: Mode) -> "Surroundings":
-        """Return them for an export."""
+        """Return what the model is told and offered, for an export."""
         from north_lsp.agent.exports.document import Surroundings
 
         return Surroundings(await self._told.system(self._choice.model), (await self.tools()).specs(mode))

@@ -25,8 +25,8 @@ class Switch:
 
 
 class Switches:
-    """Those of one client: which conversation it was in last is known here alone. `extensions` are told of
-    them."""
+    """Tells of the switches of one client: which conversation it was in last is known here alone. `extensions` are told
+    of them."""
 
     def __init__(self, extensions: ExtensionEvents) -> None:
         self._events = extensions

@@ -50,7 +50,7 @@ class TemplateTurn:
         try:
             model = await choice.find(wanted)
             if template.level == "project" and model.provider.id != choice.model.provider.id:
-                raise ValueError(f"it is not served by {choice.model.provider.title}, and the project says so")
+                raise ValueError(f"a project may choose only among the models of {choice.model.provider.title}")
             provider = await choice.provider_of(model)
         except (UnknownModel, ValueError, MissingCredential) as error:
             told = f"/{template.name} wants the model {one_line(wanted, 100)}, which cannot be used ({error})"
@@ -58,7 +58,7 @@ class TemplateTurn:
             return None
         if model.selector == choice.model.selector and model.level is None:
             return None
-        await editor.show(Notice("info", visible(f"{model.title} answers: /{template.name} says so.")))
+        await editor.show(Notice("info", visible(f"{model.title} answers, as /{template.name} asks.")))
         return model.with_level(model.level or choice.model.level), provider
 
     async def context(self, context: TurnContext, editor: Editor) -> TurnContext:

@@ -8,7 +8,7 @@ not known.
 from collections.abc import Sequence
 from typing import Any
 
-from north_lsp.agent.log.branch_summaries import ROOT, BranchSummaryEntry
+from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import as_object
 from north_lsp.agent.log.log import Log
@@ -25,7 +25,7 @@ class KeptByExtension(ValueError):
 
 
 class TreeEvents:
-    """Those of one conversation. `extensions` are told of them."""
+    """Tells of the moves in one conversation. `extensions` are told of them."""
 
     def __init__(self, log: Log, extensions: ExtensionEvents) -> None:
         self._log = log
@@ -62,7 +62,7 @@ class TreeEvents:
     async def after(self, old_leaf: str | None, summary: BranchSummaryEntry | None) -> list[str]:
         """Tell that the user has gone there; return what went wrong in extensions, a sentence each."""
         event: dict[str, Any] = {"newLeafId": self._log.leaf, "oldLeafId": old_leaf}
-        event["fromExtension"] = summary is not None and summary.more.get("fromExtension") is True
+        event["fromExtension"] = summary is not None and summary.is_supplied
         if summary is not None:
             (*_, written) = [one for one in self._log.path() if isinstance(one.entry, BranchSummaryEntry)]
             event["summaryEntry"] = written.to_json()
@@ -72,10 +72,7 @@ class TreeEvents:
 
 def _summary(supplied: object, leaf: str | None) -> BranchSummaryEntry | None:
     """Read the summary that an extension supplied: `{summary, details?}`; None if it is none."""
-    given = as_object(supplied)
-    record = {"fromId": leaf if leaf is not None else ROOT, "summary": given.get("summary"), "fromExtension": True}
-    record |= {"details": given["details"]} if "details" in given else {}
     try:
-        return BranchSummaryEntry.from_json(record)
+        return BranchSummaryEntry.supplied(as_object(supplied), leaf)
     except TypeError:
         return None

@@ -50,8 +50,8 @@ async def own_tree(means: TurnMeans, workspace: Workspace, name: str, editor: Ag
 
 
 async def _removed(remove: Callable[[], None], background: Background, patience: float) -> None:
-    """Remove a tree, also in a task that is cancelled; what takes longer than that many seconds goes on without it.
-    A failure is told by the background: what is left is removed later (`clear_left_trees`)."""
+    """Remove a tree, also in a task that is cancelled; what takes longer than that many seconds continues without it. A
+    failure is told by the background: what is left is removed later (`clear_left_trees`)."""
     gone = anyio.Event()
 
     async def run() -> None:

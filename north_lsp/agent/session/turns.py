@@ -66,7 +66,7 @@ class Turns:
         return stopped
 
     async def _run_batch(self, batch: list[QueuedPrompt], left: Unfinished | None) -> Stopped:
-        """Run one turn for prompts that are taken together, or go on with one; own commands run one by one."""
+        """Run one turn for prompts that are taken together, or continue with one; own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
             own = parse_user_command(batch[0].parts) if len(batch) == 1 else None
@@ -85,9 +85,9 @@ class Turns:
 
     async def _run_turn(self, batch: list[QueuedPrompt], left: Unfinished | None) -> Stopped:
         ports = self._ports
-        await ports.status.set("preparing")
         message_id, reason = "", "error"
         try:
+            await ports.status.set("preparing")
             await self._preparation.prepare()
             if left is None:
                 for event in await self._left_turn.give_up(self._models.surroundings.tools):

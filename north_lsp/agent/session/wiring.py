@@ -91,7 +91,7 @@ class SessionParts:
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
         dispatcher = Dispatcher(context, calls, self.tools, ports)
         files = FileBlocks(context, log, calls, self.edits, ports)
-        answers = AnswerLog(log, ports, calls)
+        answers = AnswerLog(log, ports, calls, files)
         rules = StreamRules(context, log, ports)
         dispatcher.note_for = rules.reminder_for
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)

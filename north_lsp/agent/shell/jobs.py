@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.log.command_details import GOT_INPUT, details_of_job
 from north_lsp.agent.log.reviews import CommandRequest, StoredDecision
 from north_lsp.agent.ports.editor import CommandReview, Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
@@ -57,9 +58,7 @@ class JobCommands:
         head = f"job {job.id} (pid {job.pid}) is {job.state()}{where}"
         text = "\n".join([head, *self._output(job, _FIRST_LINES), *command.notices, *notes])
         failed = not job.running and job.exit_code != 0
-        details: dict[str, object] = {"jobId": job.id, "pid": job.pid, "cwd": str(cwd)}
-        if job.sink.number is not None:
-            details["artifactId"] = str(job.sink.number)
+        details = details_of_job(job.id, job.pid, cwd, job.sink.number)
         return Result(text, failed, CallEnded(call.id, title, not failed, visible(text)), details)
 
     def _output(self, job: Job, lines: int) -> list[str]:
@@ -74,7 +73,7 @@ class JobCommands:
             rows = [f"{job.id}: {one_line(job.command, 200)} (pid {job.pid}), {job.state()}" for job in jobs.all()]
             return _result(call, title, "\n".join(rows) or "there are no jobs", {})
         job = jobs.find(request.id)
-        details = dict[str, object]()
+        details: Mapping[str, object] = {}
         match request.action:
             case "output":
                 text = "\n".join([f"job {job.id} {_is(job)}", *self._output(job, request.lines)])
@@ -89,7 +88,7 @@ class JobCommands:
                 if isinstance(given, Result):
                     return given
                 jobs.send(job, given)
-                details = {"gotInput": True}  # what was run before this is no evidence any more
+                details = GOT_INPUT
                 text = f"job {job.id} was sent {len(given.encode('utf-8', 'replace'))} bytes"
                 text += "" if given == request.text else f"; the user changed them to: {given}"
         late = await self._quarantine.review_late(workspace, call)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from north_lsp.agent.log.digests import shortened_text, where_whole
+from north_lsp.agent.log.digests import artifact_of, shortened_text, where_whole
 from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.agent.shell.strip_head_tail import select_lines
 from north_lsp.display import one_line
@@ -82,8 +82,8 @@ def report_to_model(
         notes.append(where_whole(number))
         return ModelReport("\n".join([text, *notes]), number, True)
     short = shortened_text(text, "shell_run", artifacts, kept, most, notes)
-    if number is None and short.truncation is not None and "artifactId" in short.truncation:
-        number = int(str(short.truncation["artifactId"]))
+    if number is None and short.truncation is not None:
+        number = artifact_of(short.truncation)
     return ModelReport(short.text, number, short.truncation is not None, short.truncation)
 
 

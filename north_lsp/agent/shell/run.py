@@ -1,6 +1,6 @@
 """Runs the commands that the model asks for, and reports on them to the model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -8,6 +8,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.edits.unsaved import unsaved_files, unsaved_for_model
+from north_lsp.agent.log.command_details import details_of_command
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result
@@ -87,10 +88,9 @@ class ShellCommands:
         changes = () if approved.shell in ("clean", "bare") else before.changes
         looks = not changes and await anyio.to_thread.run_sync(only_looks, command.command)
         at_root = (command.cwd or before.cwd) == workspace.roots.main
-        kept: dict[str, object] = {"onlyLooks": looks, "unfit": _unfit(command, ran, changes, at_root=at_root)}
-        if approved.auto:
-            kept["autoApproved"] = True
-        return await self._result(context, call, title, shorter, ran, notes, kept)
+        unfit = _unfit(command, ran, changes, at_root=at_root)
+        details_of = partial(details_of_command, ran, looks=looks, unfit=unfit, auto=approved.auto)
+        return await self._result(context, call, title, shorter, ran, notes, details_of)
 
     async def _result(
         self,
@@ -100,24 +100,14 @@ class ShellCommands:
         command: Command,
         ran: CommandResult,
         notes: list[str],
-        kept: Mapping[str, object],
+        details_of: Callable[..., dict[str, object]],
     ) -> Result:
         reading, minimizes = context.settings.reading, context.settings.shell.minimise
         most = None if reading.digest else reading.limits.output_lines
         keep = partial(report_to_model, ran, command, self._artifacts, minimizes=minimizes, notes=notes, most=most)
         text = await anyio.to_thread.run_sync(keep)
         bad = ran.timed_out or (ran.exit_code != 0 and not ran.enough)
-        details: dict[str, object] = {
-            "exitCode": ran.exit_code,
-            "cancelled": False,
-            "timedOut": ran.timed_out,
-            "durationMs": ran.duration_ms,
-            "cwd": str(ran.cwd),
-            "truncated": text.shortened,
-            **kept,
-        }
-        if text.number is not None:
-            details |= {"artifactId": str(text.number), "outputId": str(text.number)}
+        details = details_of(text.number, truncated=text.shortened)
         ended = CallEnded(call.id, title, not bad, visible(text.text), truncation=text.truncation)
         return Result(text.text, bad, ended, details)
 

@@ -117,7 +117,7 @@ class StreamRules:
 
 
 class AnswerWatch:
-    """Watches one answer. `broken` are the rules for which it has to be stopped."""
+    """Watches one answer. `broken` are the rules for which it must be stopped."""
 
     def __init__(self, turn: StreamRules, rules: Sequence[Watched], context: TurnContext) -> None:
         self._turn = turn
@@ -163,7 +163,7 @@ class AnswerWatch:
 
     async def look(self, *, at_end: bool = False) -> bool:
         """Search what has arrived since the last time, all of it if the answer is `at_end`; returns whether the answer
-        has to be stopped."""
+        must be stopped."""
         if not self._rules:
             return False
         for source in (*self._prose.values(), *self._calls.values(), self._file):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import anyio
 
 from north_lsp.agent.log.agent_calls import agent_call_id
+from north_lsp.agent.log.command_details import details_of_agents_call
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.results import AgentCallEntry, ResultDetails
 from north_lsp.agent.ports.editor import (
@@ -47,9 +48,6 @@ from north_lsp.vocabulary import Kind
 
 _HIDDEN = (SUBMIT, TASK)
 _LONGEST_ARGUMENT = 2000
-_KEPT = ("exitCode", "jobId", "gotInput", "onlyLooks", "cancelled")
-"""What is kept of a call's details: evidence for a goal is stale after a command that may have changed files, and what
-was cancelled is shown as such again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ class AgentEditor(PassingEditor):
             bool(ended.files),
             locations=ended.locations or begun.details.locations,
             truncation=ended.truncation,
-            of_tool={name: ended.details[name] for name in _KEPT if name in ended.details},
+            of_tool=details_of_agents_call(ended.details),
         )
         with suppress(ConversationBusy, ConversationClosed):
             self._log.append(replace(begun, details=details))

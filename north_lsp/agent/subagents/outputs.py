@@ -23,7 +23,7 @@ def is_output_id(id: str) -> bool:
 
 
 class Outputs:
-    """Those of one conversation, whose folder this is."""
+    """The outputs of one conversation's agents, in its folder."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class Outputs:
         return self._folder / "agents"
 
     def new_ids(self, names: Iterable[str], parent: str) -> list[str]:
-        """Give ids that were never given before: numbers go on after the highest there is. Reads folders: for a
+        """Give ids that were never given before: numbers continue after the highest there is. Reads folders: for a
         thread."""
         before = f"{parent}." if parent else ""
         known = {*self._stored(), *self._given}

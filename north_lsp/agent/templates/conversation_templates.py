@@ -1,4 +1,4 @@
-"""The templates of one conversation, read anew when they are needed, and the calls of them in prompts."""
+"""The templates of one conversation, read again when they are needed, and the calls of them in prompts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -53,8 +53,8 @@ class Called:
 
 
 class ConversationTemplates:
-    """Those of one conversation. `taken` are the names of North's own commands. A workspace that is not trusted has no
-    templates of its own."""
+    """Finds and calls the templates of one conversation. `taken` are the names of North's own commands. A workspace
+    that is not trusted has no templates of its own."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class ConversationTemplates:
         return news_of_skills(self.callable, paths, self._workspace.roots.roots)
 
     def skill(self, address: str) -> str:
-        """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
+        """Read what is at `skill://`. Raises ToolError NOT_FOUND naming what there is."""
         return skill_file(address, self.known_skills(), self._gate)
 
     def skill_path(self, address: str) -> Path:

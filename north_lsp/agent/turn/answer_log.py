@@ -11,6 +11,7 @@ from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.projection import CANCELLED_MARK, failure_shown
 from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.raw_usage import kept_usage
 from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.errors import ToolError
@@ -18,15 +19,19 @@ from north_lsp.providers.base import AssistantMessage, Failed, Text, ToolCall
 from north_lsp.providers.model import Model
 from north_lsp.storage.entries import now_ms
 
+_BROKE_OFF = "the answer broke off, and is asked for again"
+_DECLINED = "the model declined to continue"
+
 
 class AnswerLog:
     """Stores the answers of one turn."""
 
-    def __init__(self, log: Log, ports: Ports, calls: OpenCalls) -> None:
+    def __init__(self, log: Log, ports: Ports, calls: OpenCalls, files: FileBlocks) -> None:
         self._log = self.conversation = log
         self._editor = ports.editor
         self._diagnostics = ports.diagnostics
         self._calls = calls
+        self._files = files
 
     def form(
         self, message: AssistantMessage, model: Model, reason: str, streamed: Streamed, *, estimated: bool = False
@@ -86,10 +91,17 @@ class AnswerLog:
         await self.fail_unrun(partial.calls, end.message)
 
     async def keep_broken(self, end: Failed, streamed: Streamed, model: Model) -> None:
-        """Store an answer that is asked for again: it stays in the conversation, but models do not get it."""
-        partial = replace(streamed.message(), usage=end.partial.usage, stop_reason="error")
-        self.store(partial, model, streamed, excluded=True)
-        await self.fail_unrun(partial.calls, end.message)
+        """Store what was shown of an answer that is asked for again, if anything was: it stays in the conversation, but
+        models do not get it, and nothing of it is carried out."""
+        if streamed.delivered:
+            partial = replace(streamed.message(), usage=end.partial.usage, stop_reason="error")
+            self.store(partial, model, streamed, excluded=True)
+            await self.fail_unrun(partial.calls, end.message)
+            await self._files.withdraw(_BROKE_OFF)
+
+    async def decline(self, answer: AssistantMessage) -> None:
+        """Fail the calls of an answer with which the model declined to go on."""
+        await self.fail_unrun(answer.calls, _DECLINED)
 
     async def fail_unrun(self, calls: Sequence[ToolCall], reason: str) -> None:
         """Fail the calls of an answer that broke off: none of them is run."""

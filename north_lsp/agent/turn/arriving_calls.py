@@ -15,7 +15,6 @@ from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.partial_file import NOT_COMPLETE
-from north_lsp.tools.base import WriteTool
 
 
 class ArrivingCalls:
@@ -51,8 +50,8 @@ class ArrivingCalls:
         self._streamed.blocks[index] = call
         arriving = StreamingCall(id, tool, title=title)
         self._streamed.calls[index] = arriving
-        if isinstance(tool, WriteTool) and self._context.may_write:
-            self._streamed.preview_sources[index] = CallPreviewSource(arriving, tool, self._context.workspace)
+        if tool is not None and (writer := tool.writer) is not None and self._context.may_write:
+            self._streamed.preview_sources[index] = CallPreviewSource(arriving, writer, self._context.workspace)
 
     async def take(self, index: int, json: str) -> None:
         """Take a piece of a call's arguments. What fails here costs the preview, not the call."""
@@ -95,7 +94,9 @@ class ArrivingCalls:
         if not context.settings.turns.stream_guard or not context.may_write:
             return
         earlier = [other for at, other in streamed.blocks.items() if at != index and isinstance(other, ToolCall)]
-        if self._files.has_unreviewed or (error := await cannot_apply(call, earlier, context.workspace)) is None:
+        if self._files.has_unreviewed:
+            return
+        if (error := await cannot_apply(call, earlier, context.tools, context.workspace)) is None:
             return
         ports.diagnostics.event("edit_stopped_early", callId=call.id, code=error.code)
         self._dispatcher.preset_error(call.id, error)

@@ -8,6 +8,7 @@ import anyio
 
 from north_lsp.agent.calls.dispatch import ToolRunner
 from north_lsp.agent.calls.open_calls import OpenCalls
+from north_lsp.agent.log.command_details import CommandDetails
 from north_lsp.agent.log.projection import own_command_began, own_command_ended
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
@@ -23,7 +24,7 @@ _MOST_BYTES = 8 * 1024
 
 
 class CalledCommands:
-    """Those of one turn."""
+    """Runs the commands of the templates that one turn calls."""
 
     def __init__(
         self, context: TurnContext, tools: ToolRunner, calls: OpenCalls, kept: KeptCommands, editor: Editor
@@ -60,8 +61,8 @@ class CalledCommands:
 
 
 def _ended(entry: OwnCommandEntry, result: Result) -> OwnCommandEntry:
-    code = result.details.get("exitCode")
-    if not isinstance(code, int):
+    told = CommandDetails.of(result.details)
+    if told.exit_code is None:
         return replace(entry, cancelled=False, output="(not run: the user denied it)")
     text = result.text.encode("utf-8", "replace")
     if len(text) <= _MOST_BYTES:
@@ -69,4 +70,4 @@ def _ended(entry: OwnCommandEntry, result: Result) -> OwnCommandEntry:
     else:
         lines = text[:_MOST_BYTES].decode("utf-8", "ignore").rpartition("\n")[0]
         output = f"{lines}\n(the first of {len(text):,} bytes)"
-    return replace(entry, cancelled=bool(result.details.get("timedOut")), exit_code=code, output=output)
+    return replace(entry, cancelled=told.timed_out, exit_code=told.exit_code, output=output)

@@ -51,22 +51,25 @@ _MAX_BYTES = 5 * 1024 * 1024
 @dataclass
 class _Block:
     """One file. For a file that is not written, `resolved` is None and `refusal` is set. `unkept` says why what arrives
-    is not kept on the disk meanwhile."""
+    is not kept on the disk meanwhile. One whose end never came is not `is_whole`, and `is_anew` if the model has begun
+    it again."""
 
     id: str
     path: str
-    resolved: Resolved | None = None
-    refusal: ToolError | None = None
-    text: str = ""
-    more: list[str] = field(default_factory=list)  # of the message that is arriving
-    lines: int = 0
-    size: int = 0  # in bytes, of what has arrived
-    preview_source: FilePreviewSource | None = None
-    continuations: int = 0
     appends: bool = False
-    staging: Path | None = None
-    file: BinaryIO | None = None
-    unkept: str = ""
+    resolved: Resolved | None = field(default=None, init=False)
+    refusal: ToolError | None = field(default=None, init=False)
+    text: str = field(default="", init=False)
+    more: list[str] = field(default_factory=list, init=False)  # of the message that is arriving
+    lines: int = field(default=0, init=False)
+    size: int = field(default=0, init=False)  # in bytes, of what has arrived
+    preview_source: FilePreviewSource | None = field(default=None, init=False)
+    continuations: int = field(default=0, init=False)
+    staging: Path | None = field(default=None, init=False)
+    file: BinaryIO | None = field(default=None, init=False)
+    unkept: str = field(default="", init=False)
+    is_whole: bool = field(default=True, init=False)
+    is_anew: bool = field(default=False, init=False)
 
     @property
     def call(self) -> ToolCall:
@@ -87,6 +90,15 @@ class _Block:
             try:
                 self.file.write(data)
                 self.file.flush()
+            except OSError as error:
+                self.keep_no_more(error)
+
+    def roll_back(self, text: str, size: int) -> None:
+        """Take back what a continuation has added to `text`, which was `size` bytes as it arrived."""
+        self.text, self.size, self.lines, self.more = text, size, text.count("\n"), []
+        if self.file is not None:
+            try:
+                self.file.truncate(self.file.seek(len(text.encode("utf-8", "replace"))))
             except OSError as error:
                 self.keep_no_more(error)
 
@@ -112,6 +124,9 @@ class FileBlocks:
         self._count = 0
         self._current: _Block | None = None
         self._open: _Block | None = None  # was cut off, and may be continued
+        self._waited: tuple[_Block, str, int] | None = (
+            None  # that block as it was before the answer, with text and size
+        )
         self._finished: list[_Block] = []
         self._previews: Previews | None = None
         self._written: Callable[[str, str], None] | None = None
@@ -134,6 +149,7 @@ class FileBlocks:
         self._entry_id = entry_id
         self._count = 0
         self._current = None
+        self._waited = (self._open, self._open.text, self._open.size) if self._open is not None else None
 
     async def take_up(self, entry_id: str, text: str, decided: Collection[str]) -> None:
         """Take over the files of an answer that an earlier process stored, but for those that are `decided`."""
@@ -172,7 +188,7 @@ class FileBlocks:
                 self._log_event("file_block_complete", block, ok=complete)
                 if complete:
                     self._finished.append(block)
-                    self._open = None
+                    self._open = None if self._open is block else self._open
                 else:
                     self._open = block
         return ""
@@ -183,6 +199,9 @@ class FileBlocks:
             self._current = waiting
             self._log_event("file_block_continued", waiting)
             return ""
+        if waiting is not None:  # it is not continued: what there is of it is decided
+            waiting.is_whole, waiting.is_anew, self._open = False, start.path == waiting.path, None
+            self._finished.append(waiting)
         self._count += 1
         block = _Block(block_id(self._entry_id, self._count), start.path, appends=start.mode == "append")
         self._current = block
@@ -264,10 +283,7 @@ class FileBlocks:
     async def review_finished(self) -> bool:
         """Review the complete files. True if the model must be asked again: to continue a file that was cut off, or
         because a file was not written as proposed. Raises StopTurn."""
-        outcomes: list[bool] = []
-        while self._finished:  # a file whose review is cancelled is left for `finalize`
-            outcomes.append(await self._decide(self._finished[0], complete=True))
-            del self._finished[0]
+        outcomes = await self._decide_finished()
         block = self._open
         if block is None:
             return not all(outcomes)
@@ -281,7 +297,9 @@ class FileBlocks:
         return True
 
     async def finish_incomplete(self) -> None:
-        """Review what there is of an open file, since the model will not continue it. Raises StopTurn."""
+        """Review the files that are left and what there is of an open one, since the model will not go on. Raises
+        StopTurn."""
+        await self._decide_finished()
         block, self._open = self._open, None
         if block is not None:
             await self._decide(block, complete=False)
@@ -297,11 +315,41 @@ class FileBlocks:
             left.append(self._current)
         self._finished, self._open, self._current = [], None, None
         for block in left:
-            _join(block)
-            if block.refusal is None:
-                text = f"Not written. The {block.lines} lines that had arrived are {block.kept}"
-                error = ToolError("CANCELLED", reason)
-                await self._end(block, Result(failed(error), True, CallEnded(block.id, block.title, False, text)))
+            await self._give_up(block, reason)
+
+    async def withdraw(self, reason: str) -> None:
+        """Write none of the files of an answer that is asked for again. One that an earlier answer began waits for its
+        continuation as before."""
+        left = [*self._finished, *([self._open] if self._open is not None else [])]
+        self._finished, self._open = [], None
+        if self._waited is not None:
+            self._open, text, size = self._waited
+            self._open.roll_back(text, size)
+            self._open.is_whole, self._open.is_anew = True, False
+        for block in left:
+            if block is not self._open:
+                await self._give_up(block, reason)
+
+    async def _give_up(self, block: _Block, reason: str) -> None:
+        """End a file without a review. One that was written when the turn was cancelled says so."""
+        _join(block)
+        if block.refusal is None:
+            text = f"Not written. The {block.lines} lines that had arrived are {block.kept}"
+            ended = CallEnded(block.id, block.title, False, text)
+            left = Result(failed(ToolError("CANCELLED", reason)), True, ended)
+            await self._end(block, self._calls.kept(block.id) or left)
+
+    async def _decide_finished(self) -> list[bool]:
+        """Review the files that will not go on; returns which were written as proposed. Raises StopTurn."""
+        outcomes: list[bool] = []
+        while self._finished:  # a file whose review is cancelled is left for `finalize`
+            block = self._finished[0]
+            if block.is_anew:
+                await self._give_up(block, "the model began it again")
+            else:
+                outcomes.append(await self._decide(block, complete=block.is_whole))
+            del self._finished[0]
+        return outcomes
 
     async def _decide(self, block: _Block, *, complete: bool) -> bool:
         """Review a file; returns whether it was written as proposed."""

@@ -30,11 +30,11 @@ class QueuedPrompt:
     parts: tuple[Part, ...]
     mode: Mode
     scope: anyio.CancelScope | None = None
-    settled: anyio.Event = field(default_factory=anyio.Event)
     delivered: bool = False
-    stopped: Stopped | None = None
-    is_at_gate: bool = False
     stands_alone: bool = False
+    settled: anyio.Event = field(default_factory=anyio.Event, init=False)
+    stopped: Stopped | None = field(default=None, init=False)
+    is_at_gate: bool = field(default=False, init=False)
 
     @property
     def is_owned(self) -> bool:
@@ -242,7 +242,8 @@ class PromptQueue:
             self._leave(queued_prompt)
             self._finish(queued_prompt, delivered=True)
         if queued_prompts:
-            await self.changed()
+            with anyio.CancelScope(shield=True):  # what is taken must reach who takes it
+                await self.changed()
         return queued_prompts
 
     def _finish(self, queued_prompt: QueuedPrompt, *, delivered: bool) -> None:
@@ -326,8 +327,7 @@ class Steering:
 
     async def take(self) -> bool:
         """Add the oldest steering, or all of it, to the conversation; returns whether there was any."""
-        with anyio.CancelScope(shield=True):  # what is taken out of the queue must reach the conversation
-            said = await self._queue.take_steering()
+        said = await self._queue.take_steering()
         try:
             for queued_prompt in said:
                 await self._look_up(queued_prompt)

@@ -54,7 +54,7 @@ class Remedies:
     async def make_fit(self, end: Failed, streamed: Streamed) -> bool:
         """Ask a model with a larger window, or shorten the conversation, once until the model answers."""
         if (found := await self._or_keep(self._answering.larger(), streamed)) is not None:
-            await self._keep_delivered(end, streamed)
+            await self._log.keep_broken(end, streamed, self._answering.model)
             await self._answering.promote_to(found)
             return True
         if self._shortened:
@@ -62,7 +62,7 @@ class Remedies:
         self._shortened = True
         is_shorter = await self._or_keep(self._builder.shorten_refused(self._answering.model), streamed)
         if is_shorter:
-            await self._keep_delivered(end, streamed)
+            await self._log.keep_broken(end, streamed, self._answering.model)
         return is_shorter
 
     async def fall_back(self, end: Failed, streamed: Streamed) -> bool:
@@ -70,7 +70,7 @@ class Remedies:
         found = await self._or_keep(self._answering.fallback(end), streamed)
         if found is None:
             return False
-        await self._keep_delivered(end, streamed)
+        await self._log.keep_broken(end, streamed, self._answering.model)
         await self._answering.fall_back_to(found, end)
         return True
 
@@ -80,7 +80,3 @@ class Remedies:
         except anyio.get_cancelled_exc_class():
             self._keep_cancelled(streamed)
             raise
-
-    async def _keep_delivered(self, end: Failed, streamed: Streamed) -> None:
-        if streamed.delivered:
-            await self._log.keep_broken(end, streamed, self._answering.model)

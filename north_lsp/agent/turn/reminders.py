@@ -24,7 +24,7 @@ _SHOWN_EDIT = lazy_pattern(  # a fenced block that names a file: after the marks
 
 
 class Reminders:
-    """Those of one turn."""
+    """Reminds the model of one turn."""
 
     def __init__(self, context: TurnContext, log: Log, rules: StreamRules, ports: Ports) -> None:
         self._context = context

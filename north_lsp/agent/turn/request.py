@@ -80,8 +80,7 @@ class ModelRequester:
                 await self._log.keep_failed(failure, streamed, self._answering.model)
                 await self._report_end(failure.message)
                 raise ModelFailed(failure)
-            if streamed.delivered:
-                await self._log.keep_broken(end, streamed, self._answering.model)
+            await self._log.keep_broken(end, streamed, self._answering.model)
             if not await self._waiting.wait(step, end):
                 failure = replace(end, message=f"{end.message} (cancelled by the user)")
                 if not streamed.delivered:
@@ -120,6 +119,8 @@ class ModelRequester:
         self._retries.succeeded()
         self._remedies.answered()
         self._log.store(message, model, streamed, estimated=estimated)
+        if message.stop_reason == "refusal":
+            await self._log.decline(message)
         await self._usage.answered(message, model, streamed, estimated=estimated)
         await self._report_end()
         return message

@@ -71,7 +71,8 @@ class RequestBuilder:
             self._context.workspace.seen.restart(self._history.sightings())
 
     async def hand_over(self, model: Model, focus: str, id: str) -> CompactionEntry:
-        """Return the entry with which another conversation can go on from this one. Raises ValueError, LimitReached."""
+        """Return the entry with which another conversation can continue from this one. Raises ValueError,
+        LimitReached."""
         self._built(model)
         return await self._compactor.hand_over(Occasion(model, self.read, "handoff", self._settings, focus), id)
 

@@ -1,14 +1,14 @@
-"""A request as texts, for a log that is to have whole requests."""
+"""A request and its answer as texts, for a log that is to have all of them."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from north_lsp.agent.ports.diagnostics import Hide
-from north_lsp.providers.base import ModelRequest
+from north_lsp.providers.base import AssistantMessage, Image, ModelRequest
 
-_PICTURE = {"mime_type", "data"}
+_PICTURE = {one.name for one in fields(Image)}
 
 
 def request_texts(request: ModelRequest, hide: Hide) -> Mapping[str, str]:
@@ -20,6 +20,12 @@ def request_texts(request: ModelRequest, hide: Hide) -> Mapping[str, str]:
         "messages": json.dumps(messages, ensure_ascii=False, default=str),
         "tools": json.dumps([hide(tool.name) for tool in request.tools]),
     }
+
+
+def answer_texts(message: AssistantMessage, hide: Hide) -> Mapping[str, str]:
+    """Return what a model has answered, with its secrets hidden."""
+    blocks = [{"kind": type(one).__name__, **_told(asdict(one), hide)} for one in message.blocks]
+    return {"answer": json.dumps(blocks, ensure_ascii=False, default=str)}
 
 
 def _told(value: Any, hide: Hide) -> Any:

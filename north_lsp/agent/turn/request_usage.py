@@ -9,7 +9,7 @@ from north_lsp.agent.costs.estimates import estimated_usage
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.raw_usage import counts_of
 from north_lsp.agent.turn.request_builder import RequestBuilder
-from north_lsp.agent.turn.request_text import request_texts
+from north_lsp.agent.turn.request_text import answer_texts, request_texts
 from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, Usage
 from north_lsp.providers.model import Model
@@ -50,6 +50,7 @@ class RequestUsage:
         if not estimated:
             self._builder.note_counted(model, message.usage)
         with self._diagnostics.guarded("counting what was used"):
+            self._diagnostics.trace("model_answer_text", partial(answer_texts, message), requestId=streamed.request_id)
             self._diagnostics.event(
                 "model_request_complete",
                 requestId=streamed.request_id,

@@ -128,7 +128,7 @@ class RetryControl:
             self._event.set()
 
     def begin(self) -> None:
-        """Let the user end the wait from now on, which is shown and then goes on in steps."""
+        """Let the user end the wait from now on, which is shown and then continues in steps."""
         self._event, self.aborted = anyio.Event(), False
 
     async def wait(self, seconds: float) -> bool:

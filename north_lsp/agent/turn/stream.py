@@ -38,7 +38,6 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.model import Model
-from north_lsp.tools.base import WriteTool
 
 
 class AnswerStreams:
@@ -158,7 +157,8 @@ class AnswerStream:
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
                 await self._tools.load(name)
-                self._watch.begin_call(index, id, name, writes=isinstance(self._tools.find(name), WriteTool))
+                tool = self._tools.find(name)
+                self._watch.begin_call(index, id, name, writes=tool is not None and tool.writer is not None)
                 await self._calls.begin(index, id, name)
             case BlockEnd(_, ToolCall()):
                 await self._calls.finish_arriving()

@@ -16,18 +16,18 @@ class Streamed:
     """An answer as far as it has arrived; `began`: the stream has begun; `delivered`: the user has seen some of it."""
 
     entry_id: str
-    started: float = field(default_factory=time.monotonic)
-    blocks: dict[int, Block] = field(default_factory=dict)
-    began: bool = False
-    delivered: bool = False
-    broke_in_file: bool = False
-    calls: dict[int, StreamingCall] = field(default_factory=dict)
-    preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict)
-    first_ms: int | None = None  # from the request to the first thing that arrived
-    request_id: str = ""  # under which North's log tells of the request
-    cut_short: bool = False  # by North, since a call that was still arriving cannot succeed
-    broken: tuple[Violation, ...] = ()  # the rules for which it was stopped
-    usage: Usage = field(default_factory=Usage)
+    started: float = field(default_factory=time.monotonic, init=False)
+    blocks: dict[int, Block] = field(default_factory=dict, init=False)
+    began: bool = field(default=False, init=False)
+    delivered: bool = field(default=False, init=False)
+    broke_in_file: bool = field(default=False, init=False)
+    calls: dict[int, StreamingCall] = field(default_factory=dict, init=False)
+    preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict, init=False)
+    first_ms: int | None = field(default=None, init=False)  # from the request to the first thing that arrived
+    request_id: str = field(default="", init=False)  # under which North's log tells of the request
+    cut_short: bool = field(default=False, init=False)  # by North, since a call that still arrived cannot succeed
+    broken: tuple[Violation, ...] = field(default=(), init=False)  # the rules for which it was stopped
+    usage: Usage = field(default_factory=Usage, init=False)
 
     def message(self) -> AssistantMessage:
         """Make the message, with what the vendor has counted so far; it reports the output only at the end."""

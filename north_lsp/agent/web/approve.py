@@ -41,7 +41,7 @@ class HostQuestion:
 @dataclass(frozen=True, slots=True)
 class HostApprover:
     """Approves the hosts of one session's calls. `has_secret` tells whether values have something in them that no model
-    is told: that a host gets it is asked about every time."""
+    is told: that a host gets it needs approval every time."""
 
     reviews: ReviewRecord
     has_secret: Callable[[dict[str, object]], bool]

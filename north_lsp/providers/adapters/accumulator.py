@@ -1,4 +1,4 @@
-"""An answer while it arrives, for vendors that do not number blocks: a block of text or thinking goes on until
+"""An answer while it arrives, for vendors that do not number blocks: a block of text or thinking continues until
 something else comes."""
 
 from itertools import count

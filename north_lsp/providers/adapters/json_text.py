@@ -30,6 +30,6 @@ def arguments_text(arguments: Mapping[str, object]) -> str:
 
 
 def sent_name(name: str) -> str:
-    """Return the name of a call as every vendor takes it back: a model can have made up another one, and with that in
-    it the vendor would refuse the whole conversation."""
+    """Return the name of a call as every vendor accepts it: a model can have made up another one, and with that in it
+    the vendor would refuse the whole conversation."""
     return _ILLEGAL_IN_NAME.sub("_", name)[:_LONGEST_NAME] or "_"

@@ -21,7 +21,7 @@ def _too_long(most: int) -> NoEventStream:
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """One event. `name` is empty if the server gave none; `data` is the text of its data lines, `id` where to go on
+    """One event. `name` is empty if the server gave none; `data` is the text of its data lines, `id` where to continue
     after it, and `retry` after how many milliseconds, if the server said so."""
 
     name: str

@@ -1,6 +1,7 @@
-"""What the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, with a function
-`setup(api)` that calls `api.register_provider`, for models, or `api.on`, to be told of events. They run in the server's
-process with the user's rights, so only the user's own folder is read, never a project's.
+"""What the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, and what the setting
+`extensions` names (`extension_places.py`), with a function `setup(api)` that calls `api.register_provider`, for models,
+or `api.on`, to be told of events. They run in the server's process with the user's rights, so only what the user alone
+has put there is read, never a project's.
 
     def setup(api):
         api.register_provider({"id": "mine", "name": "Mine", "models": [{"id": "m-1", "contextWindow": 32000}],
@@ -39,11 +40,12 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.extension_places import ExtensionPlaces
 from north_lsp.providers.catalog.models_file import ModelsFileError, check_models_text
 from north_lsp.providers.catalog.models_merge import merged
 from north_lsp.providers.model import Model, ProviderInfo
 
-Stream = Callable[[ModelRequest], AsyncGenerator[StreamEvent, None]]
+Stream = Callable[..., AsyncGenerator[StreamEvent, None]]
 API = "extension"
 EVENTS = (
     "session_before_switch",
@@ -71,6 +73,16 @@ class Listener:
     path: Path
     event: str
     handler: Callable[[dict[str, Any]], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a stream of an extension's is to ask: its address, the user's key or token (None: it takes none), and the
+    headers that belong to each request."""
+
+    address: str
+    key: str | None
+    headers: Mapping[str, str]
 
 
 @dataclass
@@ -102,8 +114,9 @@ class Api:
 
     def register_provider(self, definition: Mapping[str, Any]) -> None:
         """Register `{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and
-        yields the events of `providers/base.py`; or, for a server whose API North speaks, what models.yml says of one
-        in place of `stream`. Raises ValueError for an invalid definition and registers nothing."""
+        yields the events of `providers/base.py`; for a server whose API North speaks, what models.yml says of one in
+        place of `stream`; for one whose API it does not speak, both, without `api`: the function then takes a `Server`
+        as well. Raises ValueError for an invalid definition and registers nothing."""
         unknown = set(definition) - set(_FIELDS)
         if unknown:
             raise ValueError(f"register_provider takes only {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
@@ -116,7 +129,9 @@ class Api:
                 raise ValueError(f"register_provider: {', '.join(there)} belong to a provider with a baseUrl")
             there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
         elif stream is not None:
-            raise ValueError("register_provider: with a baseUrl, North itself asks: leave out stream")
+            if not callable(stream) or "api" in there:
+                raise ValueError("register_provider: a stream is a function, and has an API of its own: leave out api")
+            there |= {"api": "openai-completions"}  # for the check alone
         try:
             text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
         except TypeError as error:
@@ -132,28 +147,20 @@ class Api:
         title = one_line(str(definition.get("name") or id), 80)
         known = merged(catalog(), file, {})
         found = [model for model in known.models if model.source == "models.yml"]
+        info = replace(next(one for one in known.providers if one.id == id), title=title)
         if stream is not None:
-            info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
+            info = replace(info, api=API, stream=stream)
             found = [replace(model, api=API) for model in found]
-        else:
-            info = replace(next(one for one in known.providers if one.id == id), title=title)
+        if "baseUrl" not in definition:
+            info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
         self._registered.providers.append(info)
         self._registered.models += [replace(model, provider=info, source="extension") for model in found]
 
 
-def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) -> Catalog:
-    """Add what the extensions of a folder register, but for those that are `disabled`: they replace providers and
-    models of the same names. Runs their code."""
-    found = [(path, item_of(path)) for path in extension_files(folder)]
-    names = {item for _, item in found}
-    missing = [
-        f"the setting `disabledExtensions` names {one_line(one)}: not there" for one in disabled if one not in names
-    ]
-    known.problems = (*known.problems, *missing)
-    files = [path for path, item in found if item not in disabled]
-    if not files:
-        return known
-    for path in files:
+def with_extensions(known: Catalog, places: ExtensionPlaces) -> Catalog:
+    """Add what extensions register: they replace providers and models of the same names. Runs their code."""
+    known.problems = (*known.problems, *places.problems())
+    for path in places.enabled():
         registered = _load(path)
         if registered.problem is not None:
             known.problems = (*known.problems, registered.problem)
@@ -166,26 +173,9 @@ def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) 
     return known
 
 
-def listeners(folder: Path, event: str, disabled: Sequence[str] = ()) -> Sequence[Listener]:
-    """Return what the extensions of a folder have registered for an event, in their order, but for those that are
-    `disabled`. Runs their code, blocks."""
-    files = [path for path in extension_files(folder) if item_of(path) not in disabled]
-    return [one for path in files for one in _load(path).listeners if one.event == event]
-
-
-def item_of(path: Path) -> str:
-    """Return what `disabledExtensions` calls the extension whose file this is."""
-    return f"extension-module:{path.parent.name if path.name == '__init__.py' else path.stem}"
-
-
-def extension_files(folder: Path) -> Sequence[Path]:
-    """Return the files of the extensions of a folder, whether they are loaded or not."""
-    try:
-        rows = sorted(folder.iterdir())
-    except OSError:
-        return ()
-    files = [path / "__init__.py" if path.is_dir() else path for path in rows]
-    return [path for path in files if path.suffix == ".py" and path.is_file()]
+def listeners(places: ExtensionPlaces, event: str) -> Sequence[Listener]:
+    """Return what extensions have registered for an event, in their order. Runs their code, blocks."""
+    return [one for path in places.enabled() for one in _load(path).listeners if one.event == event]
 
 
 def _load(path: Path) -> Registered:

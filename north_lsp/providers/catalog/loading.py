@@ -1,27 +1,29 @@
 """Loads a process's catalog: the shipped one with the user's `models.yml` and extensions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.cloud_models import with_clouds
+from north_lsp.providers.catalog.extension_places import places_of
 from north_lsp.providers.catalog.models_path import find_file
 from north_lsp.providers.model import FREE, Model, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
+from north_lsp.storage.model_settings import ModelSettings
 
 SCRIPT_VARIABLE = "NORTH_TEST_PROVIDER"
+_DEFAULTS = ModelSettings()
 
 
-def load_catalog(config_dir: Path, environ: Mapping[str, str], disabled: Sequence[str] = ()) -> Catalog:
-    """Return the shipped catalog with the user's `models.yml` and extensions, but for those that are `disabled`. A file
-    with errors is left out entirely and reported in `problems`; nothing is raised. Reads files: call it on a thread in
-    an event loop."""
-    known = _configured(config_dir, environ)
-    if not disabled and not (config_dir / "extensions").is_dir():
+def load_catalog(config_dir: Path, environ: Mapping[str, str], settings: ModelSettings = _DEFAULTS) -> Catalog:
+    """Return the shipped catalog with the user's `models.yml` and extensions. A file with errors is left out entirely
+    and reported in `problems`; nothing is raised. Reads files: call it on a thread in an event loop."""
+    known, places = _configured(config_dir, environ), places_of(config_dir, settings)
+    if not places.may_have_any:
         return known
     from north_lsp.providers.catalog.extensions import with_extensions
 
-    return with_extensions(known, config_dir / "extensions", disabled)
+    return with_extensions(known, places)
 
 
 def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from north_lsp.errors import Problem
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
-from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX
+from north_lsp.providers.clouds import AZURE, BEDROCK, BEDROCK_OPENAI, CLAUDE_ON_VERTEX, VERTEX
 from north_lsp.providers.compat import ThinkingFormat, is_local
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.model import Discovery, Prices, SignIn, Transform
@@ -301,6 +301,8 @@ class _Reader:
         text = self.text(node)
         if text in _LATER:
             known = ", ".join(_KNOWN_APIS)
+            if text == "bedrock-converse-stream":
+                known = f"anthropic-bedrock for Claude, openai-completions for models at {BEDROCK_OPENAI}"
             raise self.fail(node, f"{text} is not supported; register an extension provider, or use one of {known}")
         return _ALIASES.get(text) or self.choice(node, _KNOWN_APIS)
 

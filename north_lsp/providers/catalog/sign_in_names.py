@@ -1,17 +1,22 @@
 """Which providers users sign in to, for the answer to `initialize`. Hardly anything is loaded unless the user has a
 file that names one."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from north_lsp.providers.catalog.models_path import find_file
 from north_lsp.storage.locations import Locations
 
 
 def sign_in_names(environ: Mapping[str, str]) -> Sequence[str]:
-    """Return the ids of the providers of `models.yml` that users sign in to, none of a file with errors. What an
-    extension registers is not known before its code has run."""
+    """Return the ids of the providers of `models.yml` and of extensions that users sign in to, none of a file with
+    errors. Runs the extensions' code, if one of them seems to have any."""
+    locations = Locations.from_environment(environ)
     try:
-        path = find_file(Locations.from_environment(environ).config)
+        if any(b"oauth" in path.read_bytes() for path in _extensions(locations.config)):
+            return _of_catalog(locations, environ)
+        path = find_file(locations.config)
         if path is None or not path.is_file() or b"oauth" not in path.read_bytes():
             return ()
         from north_lsp.providers.catalog.models_file import read_models_file
@@ -19,3 +24,18 @@ def sign_in_names(environ: Mapping[str, str]) -> Sequence[str]:
         return [entry.id for entry in read_models_file(path).providers if entry.sign_in is not None]
     except (OSError, ValueError):
         return ()  # who loads the catalog reports it
+
+
+def _of_catalog(locations: Locations, environ: Mapping[str, str]) -> Sequence[str]:
+    from north_lsp.providers.catalog.loading import load_catalog
+    from north_lsp.storage.user_settings import load_settings
+
+    known = load_catalog(locations.config, environ, load_settings(locations).models)
+    return [info.id for info in known.providers if info.sign_in is not None]
+
+
+def _extensions(config: Path) -> Iterator[Path]:
+    """Yield the files of North's own folder of extensions."""
+    folder = config / "extensions"
+    if os.path.isdir(folder):
+        yield from (path for path in (*folder.glob("*.py"), *folder.glob("*/*.py")) if path.is_file())

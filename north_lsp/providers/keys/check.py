@@ -35,8 +35,8 @@ async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str
         told = "not a valid API key: it has spaces, line breaks or other characters that keys do not have"
         return KeyProblem(told, is_refused=True)
     address = info.address_in(environ)
-    if address is None:
-        return None  # there is no server to ask until models.yml names an address
+    if address is None or info.stream is not None:
+        return None  # no server is known until models.yml names an address, or only an extension speaks its API
     await anyio.to_thread.run_sync(_import_client)
     import httpx2
 

@@ -104,9 +104,9 @@ async def _granted(about: SignIn, environ: Mapping[str, str], form: Mapping[str,
         said = str(given.get("error_description") or given.get("error") or f"status {status}")
         for name in _SECRETS & form.keys():
             said = said.replace(form[name], "…")
-        raise SignInFailed(f"no token was given: {one_line(said, 300)}")
+        raise SignInFailed(f"the sign-in service gave no token: {one_line(said, 300)}")
     if str(given.get("token_type", "bearer")).lower() != "bearer" or not can_be_sent(token):
-        raise SignInFailed("a token of a kind that North does not know was given")
+        raise SignInFailed("the sign-in service gave a kind of token that North does not know")
     refresh, seconds = given.get("refresh_token"), given.get("expires_in")
     lasts = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < 10**9
     ends = time.time() + float(seconds) if lasts and seconds is not None else 0.0
@@ -130,7 +130,7 @@ async def _posted(address: str, environ: Mapping[str, str], form: Mapping[str, s
     except TimeoutError:
         raise SignInFailed(f"there was no answer to the sign-in within {_SECONDS:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise SignInFailed(f"the sign-in cannot be reached ({one_line(str(error), 200)})") from None
+        raise SignInFailed(f"the sign-in service cannot be reached ({one_line(str(error), 200)})") from None
     try:
         return response.status_code, as_object(json.loads(data))
     except (ValueError, RecursionError):

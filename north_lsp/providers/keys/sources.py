@@ -98,7 +98,7 @@ class Keys:
     def lock_sign_in(self, provider: str) -> FileLock | LockHeld:
         """Take the lock of a sign-in, or say who has it. Blocks; raises OSError."""
         if self._store is None:
-            raise OSError("there is no store of keys")
+            raise OSError("stored keys are not available here")
         return self._store.lock(f"sign-in-{provider}")
 
     def stored_of(self, provider: str) -> tuple[StoredKey, ...]:

@@ -1,4 +1,4 @@
-"""Which shell runs commands on Windows, and what it has to be told: pure functions but for looking whether files
+"""Which shell runs commands on Windows, and what it must be told: pure functions but for looking whether files
 exist."""
 
 import ntpath
@@ -111,7 +111,7 @@ exit 0
 
 def find_program(wanted: str | None, environ: Mapping[str, str], find: Find, exists: Exists) -> Program | None:
     """Find the shell that runs commands: the one that the settings want, else Git's bash, else PowerShell. The bash
-    that comes with Windows runs commands inside WSL, and is none of these; nor is a file in a project."""
+    that comes with Windows runs commands inside WSL, and is not one of these; nor is a file in a project."""
     if wanted is not None:
         path = wanted if ntpath.isabs(wanted) else find(wanted)
         return Program(_kind_of(path), path) if path is not None and exists(path) else None

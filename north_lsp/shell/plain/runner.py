@@ -155,7 +155,7 @@ class PlainRunner:
     # -- keeping -----------------------------------------------------------------------------------------------
 
     async def find_detached(self) -> list[str]:
-        """Return nothing: no command goes on after North here."""
+        """Return nothing: no command continues after North here."""
         return []
 
     async def begin_anew(self, why: str) -> bool:

@@ -255,7 +255,7 @@ def delete(handle: int) -> None:
 
 
 def lock(handle: int, *, wait: bool, shared: bool) -> None:
-    """Lock a byte that no file has, so that reading and writing go on."""
+    """Lock a byte that no file has, so that reading and writing continue."""
     flags = (0 if wait else _LOCK_FAIL_AT_ONCE) | (0 if shared else _LOCK_EXCLUSIVE)
     where = _Overlapped(None, None, 0xFFFFFFFE, 0x7FFFFFFF, None)
     if not _kernel32.LockFileEx(handle, flags, 0, 1, 0, byref(where)):

@@ -22,7 +22,7 @@ def refused_name(name: str) -> str | None:
     if (found := next((letter for letter in name if letter in _FORBIDDEN), None)) is not None:
         return f"has a character that no name can have ({found!r})"
     if name[-1] in _TAIL:
-        return "ends with a dot or a blank, which Windows leaves out"
+        return "ends with a dot or a space, which Windows drops"
     # `nul.txt` and `COM1 .log` are the devices, too.
     if name.split(".", 1)[0].rstrip(" ").casefold() in _DEVICES:
         return "is the name of a device"

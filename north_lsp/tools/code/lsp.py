@@ -122,7 +122,7 @@ def _place_of(problem: Problem) -> Place:
 
 
 def problem_row(problem: Problem) -> dict[str, object]:
-    """Describe a problem; its place stands beside it."""
+    """Describe a problem; its place is beside it."""
     row: dict[str, object] = {"severity": problem.severity, "message": problem.message}
     row |= {"source": problem.source} if problem.source else {}
     return row | ({"code": problem.code} if problem.code else {})

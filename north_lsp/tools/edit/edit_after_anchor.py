@@ -23,6 +23,7 @@ class EditAfterAnchorArgs(Arguments):
 class EditAfterAnchor(EditTool):
     name = "edit_after_anchor"
     args = EditAfterAnchorArgs
+    decisive = frozenset({"path", "anchor"})
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"

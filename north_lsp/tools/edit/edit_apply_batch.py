@@ -1,12 +1,13 @@
 """`edit_apply_batch`: makes one proposal of several edits, all or nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.arguments import Arguments, checked
+from north_lsp.tools.base import is_growing
 from north_lsp.tools.edit.argument_coercion import INNER, decoded
 from north_lsp.tools.edit.drafting import Draft, EditTool
 
@@ -43,6 +44,7 @@ class EditApplyBatch(EditTool):
 
     name = "edit_apply_batch"
     args = EditApplyBatchArgs
+    in_parts = True
 
     def __init__(self, tools: Mapping[str, EditTool]) -> None:
         self._tools = dict(tools)
@@ -55,6 +57,14 @@ class EditApplyBatch(EditTool):
     def title(self, args: dict[str, Any]) -> str:
         edits = args.get("edits")
         return f"Applying {len(edits)} edits" if isinstance(edits, list) else "Applying edits"
+
+    def possible(self, arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        edits = arguments.get("edits")
+        if not isinstance(edits, list):
+            return
+        if edits and _is_usable(edits[-1]):
+            yield {"edits": edits}
+        yield {"edits": edits[:-1]}
 
     async def edit(self, args: EditApplyBatchArgs, draft: Draft) -> None:
         for index, item in enumerate(args.edits):
@@ -78,3 +88,9 @@ class EditApplyBatch(EditTool):
                 f"a batch can hold {', '.join(sorted(self._tools))}",
             )
         return tool, checked(tool.args, item.args)
+
+
+def _is_usable(item: object) -> bool:
+    """Tell whether the last edit of a batch can be previewed; its last argument may be incomplete."""
+    args = item.get("args") if isinstance(item, dict) else None
+    return isinstance(args, dict) and is_growing(args)

@@ -23,6 +23,7 @@ class EditBeforeAnchorArgs(Arguments):
 class EditBeforeAnchor(EditTool):
     name = "edit_before_anchor"
     args = EditBeforeAnchorArgs
+    decisive = frozenset({"path", "anchor"})
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"

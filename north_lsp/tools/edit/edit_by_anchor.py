@@ -1,5 +1,6 @@
 """`edit_by_anchor`: inserts whole lines next to lines that are found by their content, or replaces those."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -32,9 +33,13 @@ class EditByAnchorArgs(Arguments):
 class EditByAnchor(EditTool):
     name = "edit_by_anchor"
     args = EditByAnchorArgs
+    decisive = frozenset({"path", "mode", "anchor"})
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"
+
+    def is_decided(self, arguments: Mapping[str, object]) -> bool:
+        return super().is_decided(arguments) and (arguments["mode"] != "replace_between" or "anchorEnd" in arguments)
 
     async def edit(self, args: EditByAnchorArgs, draft: Draft) -> None:
         end = args.anchorEnd or None  # some models fill arguments they do not need with an empty string

@@ -18,6 +18,7 @@ class EditCreateFileArgs(Arguments):
 class EditCreateFile(EditTool):
     name = "edit_create_file"
     args = EditCreateFileArgs
+    writes_whole = True
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Creating {Path(str(args.get('path', '…'))).name or '…'}"

@@ -1,6 +1,7 @@
 """`edit_patch`: applies a patch of one or several files, as a unified diff or in the `*** Begin Patch` form."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,6 +9,7 @@ import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.draft_file import DraftFile
 from north_lsp.tools.edit.drafting import Draft, EditTool
@@ -15,6 +17,8 @@ from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
 from north_lsp.workspace.edit.patch import FilePatch, PatchHunk, parse_patch, patched
 
 _OTHERWISE = "use edit_replace_exact"
+_BEGIN, _END = "*** Begin Patch", "*** End Patch\n"
+_OPERATION = lazy_pattern(r"^(?:\*\*\* (?:Add|Update|Delete) File: |diff --git |--- (?!$))", re.MULTILINE)
 
 
 class EditPatchArgs(Arguments):
@@ -24,9 +28,31 @@ class EditPatchArgs(Arguments):
 class EditPatch(EditTool):
     name = "edit_patch"
     args = EditPatchArgs
+    in_parts = True
 
     def title(self, args: dict[str, Any]) -> str:
         return "Applying a patch"
+
+    def possible(self, arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        patch = arguments.get("patch")
+        if not isinstance(patch, str):
+            return
+        whole = patch[: patch.rfind("\n") + 1]
+        end = _END if _BEGIN in whole else ""
+        hunk = max(whole.rfind("\n@@"), whole.rfind("\n*** Update File"), whole.rfind("\n--- ")) + 1
+        yield {"patch": whole + end}
+        yield {"patch": whole[:hunk] + end}
+
+    def cut_before(self, text: str, offset: int) -> str | None:
+        """Return the operations that end before `offset`; None if there is none."""
+        starts = [found.start() for found in _OPERATION.finditer(text) if found.start() <= offset]
+        if _BEGIN not in text:
+            whole = [start for start in starts if text.startswith("diff --git", start)]
+            starts = whole or starts
+        if len(starts) < 2:
+            return None
+        kept = text[: starts[-1]]
+        return f"{kept}{_END}" if _BEGIN in text else kept
 
     async def edit(self, args: EditPatchArgs, draft: Draft) -> None:
         for one in await anyio.to_thread.run_sync(parse_patch, args.patch):

@@ -27,6 +27,7 @@ class EditReplaceBlockArgs(Arguments):
 class EditReplaceBlock(EditTool):
     name = "edit_replace_block"
     args = EditReplaceBlockArgs
+    decisive = frozenset({"path", "startAnchor", "endAnchor"})
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"

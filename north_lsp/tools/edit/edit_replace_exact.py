@@ -28,6 +28,7 @@ class EditReplaceExactArgs(Arguments):
 class EditReplaceExact(EditTool):
     name = "edit_replace_exact"
     args = EditReplaceExactArgs
+    decisive = frozenset({"path", "old"})
 
     def title(self, args: dict[str, Any]) -> str:
         return f"Editing {Path(str(args.get('path', '…'))).name or '…'}"

@@ -1,4 +1,4 @@
-"""`undo_edit`: takes back the last applied changes of this conversation, as a new proposal."""
+"""`undo_edit`: undoes the last applied changes of this conversation, as a new proposal."""
 
 from collections.abc import Sequence
 from typing import Any

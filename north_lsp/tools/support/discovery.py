@@ -7,7 +7,6 @@ from dataclasses import field, replace
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import DescribedTool
 from north_lsp.tools.registry import Registry
 from north_lsp.tools.shipped import SEARCH, shipped_tool
 from north_lsp.tools.support.ranking import ranked
@@ -70,11 +69,11 @@ class DiscoveringRegistry(Registry):
 
     def _is_much(self, offered: Iterable[ToolSpec]) -> bool:
         """Tell whether the descriptions of tools of servers would take much of the model's window."""
-        described = (one for one in offered if isinstance(self.listed(one.name), DescribedTool))
+        described = (one for one in offered if (tool := self.listed(one.name)) is not None and tool.described)
         return sum(len(one.description) + len(json.dumps(one.schema)) for one in described) > _MOST_DESCRIBED
 
     def _is_untold(self, name: str, many: bool) -> bool:
         tool = self.listed(name)
         if tool is None or not tool.discoverable or name in self._discovery.chosen:
             return False
-        return many or not isinstance(tool, DescribedTool)
+        return many or not tool.described

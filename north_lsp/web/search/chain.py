@@ -16,7 +16,7 @@ Search = Callable[[Query, SearchClient], Awaitable[Found]]
 @dataclass(frozen=True)
 class Provider:
     """A provider: its key is in one of `variables`, or stored for the model provider `stored`. `addresses` are
-    variables that say where it is, instead of `base`; one without a `base` has to be given an address."""
+    variables that say where it is, instead of `base`; one without a `base` must be given an address."""
 
     id: str
     title: str

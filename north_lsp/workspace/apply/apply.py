@@ -114,7 +114,7 @@ def write(
 
 
 class Written:
-    """Changes that are on the disk and can still be taken back."""
+    """Changes that are on the disk and can still be undone."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class Written:
 
     def keep(self) -> tuple[str, ...]:
         """Make the changes final. Returns the folders that were to be removed, but into which something was put at the
-        last moment. Raises ToolError IO_ERROR if this cannot be recorded; then the changes are taken back."""
+        last moment. Raises ToolError IO_ERROR if this cannot be recorded; then the changes are undone."""
         if self._note is not None:
             try:
                 self._note.keep()
@@ -169,8 +169,8 @@ def _close(note: journal.Journal, undo: Restoration) -> None:
 
 @contextmanager
 def _exclusive(journals: Path | None) -> Iterator[None]:
-    """Let only one application at a time put its files into place or take them back: new contents that turn out to be
-    stale are there for a moment, and nothing must build on them. Holds in this process and in all that share these
+    """Let only one application at a time put its files into place or undo them: new contents that turn out to be stale
+    are there for a moment, and nothing must build on them. Holds in this process and in all that share these
     journals."""
     with _replacing, ExitStack() as held:
         if journals is not None:

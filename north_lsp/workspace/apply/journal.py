@@ -1,9 +1,8 @@
 """Keeps an application of several files all or nothing even if the process is killed: a record of what is about to be
 done, written before anything else, from which the next process takes a half-done application back.
 
-A journal is `<id>.json` while it can be taken back and `<id>.done` once it is kept; the process that works on it holds
-its lock.
-"""
+A journal is `<id>.json` while it can be undone and `<id>.done` once it is kept; the process that works on it holds its
+lock."""
 
 import errno
 import hashlib

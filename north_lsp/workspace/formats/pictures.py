@@ -156,6 +156,11 @@ def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
     return None
 
 
+def sides_of(data: bytes) -> Sides | None:
+    """Return width and height in pixels, as far as the first bytes show them."""
+    return recognise(data[:_HEAD])[1]
+
+
 def recognise(head: bytes) -> tuple[str | None, Sides | None]:
     """Return kind and dimensions in pixels, as far as the first bytes show them."""
     try:

@@ -90,7 +90,7 @@ local function header_of(shown)
   if shown.armed then
     local option = shown.armed.option
     local scope = vim.tbl_get(option, "_meta", "north", "scope") or option.name
-    lines[#lines + 1] = ("⚠ Without asking: %s. It applies until you revoke it with :North permissions. %s again allows it."):format(
+    lines[#lines + 1] = ("⚠ Without asking: %s. It applies until you revoke it with :North permissions. Press %s again to allow it."):format(
       scope,
       shown.armed.key
     )
@@ -142,7 +142,7 @@ local function is_seen(shown, key)
     return false
   elseif shown.to_read > 0 and not is_in_view(shown.windows.header, shown.to_read) then
     show_warnings(shown)
-    messages.tell(("North: read the warning above; then %s again allows it"):format(key.key), vim.log.levels.WARN)
+    messages.tell(("North: read the warning above, then press %s again to allow it"):format(key.key), vim.log.levels.WARN)
     return false
   end
   return true

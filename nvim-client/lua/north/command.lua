@@ -205,7 +205,7 @@ local subcommands = {
     elseif vim.list_contains(MODES, words) then
       conversation.set_mode(words)
     else
-      messages.tell("North: :North mode ask|agent|plan", vim.log.levels.ERROR)
+      messages.tell("North: usage: :North mode ask|agent|plan", vim.log.levels.ERROR)
     end
   end,
   new = function()
@@ -213,7 +213,7 @@ local subcommands = {
   end,
   review = function(words)
     if words ~= "" and not vim.list_contains(STYLES, words) then
-      messages.tell("North: :North review, or :North review tab|inline", vim.log.levels.ERROR)
+      messages.tell("North: usage: :North review [tab|inline]", vim.log.levels.ERROR)
       return
     end
     conversation.review(words ~= "" and words or nil)
@@ -227,7 +227,7 @@ local subcommands = {
     elseif words == "abort" then
       conversation.end_wait(false)
     else
-      messages.tell("North: :North retry now|abort", vim.log.levels.ERROR)
+      messages.tell("North: usage: :North retry now|abort", vim.log.levels.ERROR)
     end
   end,
   tasks = function()
@@ -242,7 +242,7 @@ local subcommands = {
     elseif words == "edit" then
       work.edit(conversation.ask_server)
     else
-      messages.tell("North: :North goal, or :North goal edit", vim.log.levels.ERROR)
+      messages.tell("North: usage: :North goal [edit]", vim.log.levels.ERROR)
     end
   end,
   work = function()
@@ -260,7 +260,7 @@ local subcommands = {
     elseif words == "choose" then
       undo.choose(conversation.ask_server)
     else
-      messages.tell("North: :North undo, or :North undo choose", vim.log.levels.ERROR)
+      messages.tell("North: usage: :North undo [choose]", vim.log.levels.ERROR)
     end
   end,
   redo = function()

@@ -143,7 +143,7 @@ local function rename(row, title)
   conversation.with_server(function(ask)
     ask("_north/sessions/rename", { sessionId = row.sessionId, title = title }, function(error, result)
       if not failed(error) and result then
-        messages.tell(("North: it is called %s now"):format(result.title), vim.log.levels.INFO)
+        messages.tell(("North: the title is now %s"):format(result.title), vim.log.levels.INFO)
       end
     end)
   end)
@@ -340,7 +340,7 @@ end
 function M.rename(title)
   compat.validate("title", title, "string")
   if vim.trim(title) == "" then
-    messages.tell("North: :North rename {title}", vim.log.levels.ERROR)
+    messages.tell("North: usage: :North rename {title}", vim.log.levels.ERROR)
     return
   end
   conversation.with_session(function(id)
@@ -396,7 +396,7 @@ end
 function M.import(path)
   compat.validate("path", path, "string")
   if path == "" then
-    messages.tell("North: :North import {file}", vim.log.levels.ERROR)
+    messages.tell("North: usage: :North import {file}", vim.log.levels.ERROR)
     return
   end
   local file = vim.fn.fnamemodify(vim.fn.expand(path), ":p")

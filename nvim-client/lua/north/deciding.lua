@@ -21,7 +21,7 @@ function M.decide(shown, key, what_stands, is_current)
     elseif key.option.kind == "allow_always" and shown.armed ~= key then
       shown.armed = key
       local scope = vim.tbl_get(key.option, "_meta", "north", "scope") or key.option.name
-      local words = "North: without asking: %s. It applies until you revoke it with :North permissions. %s again allows it."
+      local words = "North: without asking: %s. It applies until you revoke it with :North permissions. Press %s again to allow it."
       messages.tell(words:format(scope, key.key), vim.log.levels.WARN)
       return
     end

@@ -128,7 +128,7 @@ local function ask(shown, field)
       new, problem = typed(field, text)
     end
     if problem then
-      messages.tell(("North: this takes %s"):format(problem), vim.log.levels.WARN)
+      messages.tell(("North: not accepted; enter %s"):format(problem), vim.log.levels.WARN)
       return
     end
     shown.values[field.key] = new

@@ -14,7 +14,7 @@ local function check_version(cmd)
     vim.health.ok("version: " .. vim.trim(result.stdout))
   else
     local said = ok and vim.trim(result.stderr or "") or tostring(result)
-    vim.health.error("the server does not tell its version: " .. said, "Run `north-lsp doctor` in a terminal.")
+    vim.health.error("the server does not print its version: " .. said, "Run `north-lsp doctor` in a terminal.")
   end
 end
 
@@ -46,7 +46,7 @@ local function check_models(rpc)
   if #accounts > 0 then
     vim.health.ok("keys: " .. table.concat(accounts, ", "))
   else
-    vim.health.warn("no key: only models that need none can answer", "`:North login` stores one.")
+    vim.health.warn("no API key: only models that need none can answer", "`:North login` stores one.")
   end
   local models = #found.models == 1 and "1 model" or #found.models .. " models"
   vim.health.ok(models .. " can be used; `:North model` chooses one")
@@ -63,7 +63,7 @@ local function check_storage(rpc)
   for _, area in ipairs(kept.areas) do
     total = total + area.size
   end
-  local words = "North keeps %s in %s; `:North storage` says what frees it"
+  local words = "North keeps %s in %s; `:North storage` shows what frees it"
   vim.health.ok(words:format(storage.size(total), kept.data))
   vim.health.ok(("North's log: %s/north.log; `:North log` shows its end"):format(kept.state))
 end
@@ -116,7 +116,7 @@ local function check_initialize(cmd, root)
     local said = problem and problem.message or ended and ("it ended with exit code %d"):format(ended) or "no answer"
     vim.health.error("initialize failed: " .. said, {
       "Run `north-lsp doctor` in a terminal.",
-      "See what it said in " .. vim.lsp.log.get_filename(),
+      "Its messages are in " .. vim.lsp.log.get_filename(),
     })
   end
   if ended == nil then

@@ -211,7 +211,7 @@ local function block_here(shown)
   local file = file_here(shown)
   local block = file and inline_blocks.at(file, vim.fn.line(".") - 1)
   if not block then
-    messages.tell("North: no hunk begins or goes here", vim.log.levels.INFO)
+    messages.tell("North: there is no hunk under the cursor", vim.log.levels.INFO)
   end
   return file, block
 end

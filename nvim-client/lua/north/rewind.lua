@@ -184,7 +184,7 @@ end
 ---@param filter string one of `M.filters`, or "" for the usual one
 function M.tree(places, filter)
   if filter ~= "" and not vim.list_contains(FILTERS, filter) then
-    messages.tell("North: :North tree " .. table.concat(FILTERS, "|"), vim.log.levels.ERROR)
+    messages.tell("North: usage: :North tree " .. table.concat(FILTERS, "|"), vim.log.levels.ERROR)
     return
   end
   choose(places, filter ~= "" and filter or "default", "Go to", function(node)

@@ -50,7 +50,7 @@ end
 function M.log(ask, words)
   local level = words == "" and "debug" or words
   if not vim.list_contains(LEVELS, level) then
-    messages.tell("North: :North log " .. table.concat(LEVELS, "|"), vim.log.levels.ERROR)
+    messages.tell("North: usage: :North log " .. table.concat(LEVELS, "|"), vim.log.levels.ERROR)
     return
   end
   ask("_north/log/get", { lines = LINES, level = level }, function(error, result)

@@ -53,7 +53,7 @@ local function cancel(ask, task)
     elseif result.cancelled then
       messages.tell(("North: the task %s is cancelled"):format(task.id))
     else
-      messages.tell(("North: the task %s is over already"):format(task.id))
+      messages.tell(("North: the task %s has already ended"):format(task.id))
     end
   end)
 end

@@ -11,7 +11,7 @@ local DONE = { restored = true, merged = true, overwritten = true, marked = true
 local ANSWERS = {
   { title = "Keep later changes", conflicts = "skip" },
   { title = "Write both with conflict marks", conflicts = "merge" },
-  { title = "Lose later changes", conflicts = "overwrite" },
+  { title = "Discard later changes", conflicts = "overwrite" },
 }
 
 ---@alias north.Ask fun(method: string, params: table, on_answer: fun(error: table?, result: table?))
@@ -28,7 +28,7 @@ function M.tell(result)
   end
   pcall(vim.cmd.checktime)
   if #left > 0 then
-    messages.tell("North left as it is: " .. table.concat(left, ", "), vim.log.levels.WARN)
+    messages.tell("North: not restored: " .. table.concat(left, ", "), vim.log.levels.WARN)
   end
   if #done > 0 then
     messages.tell("North restored " .. table.concat(done, ", "))

@@ -130,10 +130,10 @@ local function add_workflow(workflow, add)
     add("")
     add("Held: " .. held.why)
     if some(held.callsLeft) then
-      add(("Calls that read, left: %d"):format(held.callsLeft))
+      add(("Read-only calls left: %d"):format(held.callsLeft))
     end
     if some(held.roundsLeft) then
-      add(("Rounds of questions, left: %d"):format(held.roundsLeft))
+      add(("Rounds of questions left: %d"):format(held.roundsLeft))
     end
   end
 end
@@ -205,7 +205,7 @@ local function decide(say, decision)
     messages.tell("North: a turn runs; it continues on its own", vim.log.levels.INFO)
   elseif some(decision.consequence) and own().armed ~= decision then
     own().armed = decision
-    messages.tell(("North: %s. %s Once more does it."):format(decision.title, decision.consequence), vim.log.levels.WARN)
+    messages.tell(("North: %s. %s Decide again to confirm."):format(decision.title, decision.consequence), vim.log.levels.WARN)
   else
     say(decision.prompt)
   end

@@ -1,5 +1,7 @@
 """What `/context` says of the next request: every part of it, and where it comes from."""
 
+from pathlib import Path
+
 from north_lsp.agent.context.project import ProjectContext
 from north_lsp.agent.context.report import Report, context_items, context_parts
 from north_lsp.agent.context.system_prompt import Section
@@ -8,7 +10,9 @@ from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.messages import Mention, News, PromptEntry, Words
 from north_lsp.agent.log.transcript import said_by_user
 from north_lsp.providers.base import AssistantMessage, Message, Text, ToolCall, ToolResult, ToolSpec, UserMessage
+from north_lsp.providers.catalog.loading import load_catalog
 
+MODEL = load_catalog(Path("/nowhere"), {}).models[0]
 PROMPT = PromptEntry(Content((News("<context>rule</context>", "rule:a"), Words("Look"), Mention("a.py", "x" * 700))))
 MESSAGES: list[Message] = [
     UserMessage("<summary>\nEarlier.\n</summary>"),
@@ -26,7 +30,7 @@ def test_each_part_is_told_apart() -> None:
     specs = [spec("read_file"), spec("mcp_db_query"), spec("mcp_db_list"), spec("mcp_web_get")]
     servers = {"mcp_db_query": "db", "mcp_db_list": "db", "mcp_web_get": "web"}
     sections = [Section("behaviour", "Instructions", "North", "Be brief.")]
-    parts = context_parts(sections, specs, MESSAGES, [Logged("1", None, "", PROMPT)], servers)
+    parts = context_parts(sections, specs, MESSAGES, [Logged("1", None, "", PROMPT)], servers, MODEL)
     assert [(one.id, one.title) for one in parts] == [
         ("tools", "Tools (1)"),
         ("tools", "Tools of db (2)"),
@@ -49,5 +53,5 @@ def test_each_part_is_told_apart() -> None:
 
 def test_what_takes_most_is_named_with_a_hint() -> None:
     prompt = PromptEntry(Content((Words("Look"), Mention("a.py", "x" * 40_000))))
-    parts = context_parts([], [], [UserMessage(said_by_user(prompt))], [Logged("1", None, "", prompt)], {})
+    parts = context_parts([], [], [UserMessage(said_by_user(prompt))], [Logged("1", None, "", prompt)], {}, MODEL)
     assert "attach the lines that matter" in Report(parts, (), (), None).markdown

@@ -48,8 +48,8 @@ def test_models_get_all_and_people_those_that_are_shown() -> None:
         UserMessage("Be kind."),
     ]
     assert list(events_of(path, builtin_tools())) == [
-        AnswerDelta("0", "Deploys are frozen.\n\n[picture]\n\n"),
-        AnswerDelta("2", "Be kind.\n\n"),
+        AnswerDelta("0", "\n\nDeploys are frozen.\n\n[picture]\n\n"),
+        AnswerDelta("2", "\n\nBe kind.\n\n"),
     ]
     assert [row.text for row in tree_rows(path, path, {})] == ["Deploys are frozen.", "Be brief.", "Be kind."]
 

@@ -43,7 +43,8 @@ class Connections:
 
     given = ()
 
-    def __init__(self) -> None:
+    def __init__(self, made: type[Opened] = Opened) -> None:
+        self.made = made
         self.opened = self.open = 0
         self.ending, self.may_end = anyio.Event(), anyio.Event()
 
@@ -56,7 +57,7 @@ class Connections:
     async def __call__(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
         self.opened, self.open = self.opened + 1, self.open + 1
         try:
-            yield cast(Connection, Opened())
+            yield cast(Connection, self.made())
         finally:
             with anyio.CancelScope(shield=True):
                 self.ending.set()
@@ -176,3 +177,33 @@ async def test_a_server_that_ends_as_soon_as_it_is_there_is_given_up(
         assert row[0].server.error == "transport closed"
         await servers.close()
     assert len(opened) == 4
+
+
+class Asked(Opened):
+    async def prompt(self, name: str, given: object) -> str:
+        return "said"
+
+
+async def test_a_server_that_takes_long_to_end_does_not_end_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_CLOSE_SECONDS", 0.0)
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    connections, silent = Connections(Asked), cast(Any, Silent())
+    (tmp_path / "project").mkdir()
+    async with anyio.create_task_group() as background:
+        means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, Settings, frozenset, bool)
+        servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), silent, silent)
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
+        await servers.settle()
+        (found,) = await servers.reconnect(None)
+        with anyio.fail_after(PATIENCE):
+            await found.tried()
+            assert (found.state, connections.open) == ("ready", 2)
+            connections.may_end.set()
+            while connections.open > 1:
+                await anyio.sleep(0.001)
+        await anyio.wait_all_tasks_blocked()
+        assert await found.prompt("plan", {}) == "said"
+        await servers.close()

@@ -95,7 +95,7 @@ def test_one_is_renamed_archived_and_deleted(bed: Bed) -> None:
         nvim.lua("vim.ui.input = function(_, done) done('The greetings') end")
         choose_first(nvim, "Rename …")
         nvim.command("North conversations greet defined")
-        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('called The greetings') ~= nil")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('title is now The greetings') ~= nil")
         assert names(nvim) == ["Open", "Open in a tab page of its own", "Rename …", "Archive", "Delete …"]
         choose_first(nvim, "Archive")
         nvim.command("North conversations greetings")
@@ -104,7 +104,7 @@ def test_one_is_renamed_archived_and_deleted(bed: Bed) -> None:
         nvim.command("North conversations greetings --archived")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('trash for 30 days') ~= nil")
         nvim.command("North rename Files of it")
-        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('called Files of it') ~= nil")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('title is now Files of it') ~= nil")
     trash = bed.folder / "data" / "conversations" / "trash"
     (log,) = trash.glob("*/*.jsonl")
     titles = [json.loads(line).get("title") for line in log.read_text().splitlines() if "title_changed" in line]

@@ -491,7 +491,7 @@ def test_an_edit_of_a_file_that_is_not_open_is_read_again(bed: Bed) -> None:
 
 def test_an_edit_is_taken_back_and_done_again(bed: Bed) -> None:
     with bed.nvim("README.md") as nvim:
-        replace_select(nvim, "Keep later changes", "Lose later changes")
+        replace_select(nvim, "Keep later changes", "Discard later changes")
         nvim.command("North undo")
         nvim.until("vim.fn.execute('messages'):find('nothing', 1, true)")
         open_review(nvim)
@@ -508,7 +508,7 @@ def test_an_edit_is_taken_back_and_done_again(bed: Bed) -> None:
         nvim.until(file_is(after))
         bed.file.write_text(after.replace(NEW, "SALUTATION = 1"))
         nvim.command("North undo")
-        nvim.until("vim.fn.execute('messages'):find('left as it is: hello/greeting.py', 1, true)")
+        nvim.until("vim.fn.execute('messages'):find('not restored: hello/greeting.py', 1, true)")
         assert bed.file.read_text() == after.replace(NEW, "SALUTATION = 1")
         nvim.command("North undo")
         nvim.until(file_is(after.replace(NEW, OLD)))
@@ -655,7 +655,7 @@ def test_always_accept_is_asked_once(bed: Bed) -> None:
     with bed.nvim() as nvim:
         open_review(nvim)
         nvim.keys("gA")
-        nvim.until("vim.fn.execute('messages'):find('gA again allows it', 1, true)")
+        nvim.until("vim.fn.execute('messages'):find('Press gA again to allow it', 1, true)")
         assert OLD in bed.file.read_text()
         nvim.keys("gA")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
@@ -966,7 +966,7 @@ def test_what_allows_more_than_this_once_is_said_in_words_and_pressed_twice(bed:
         nvim.until(f"{COMMAND} ~= ''")
         nvim.command("North review")
         nvim.keys("gA")
-        nvim.until(f"{HEADER}:find('gA again allows it', 1, true)")
+        nvim.until(f"{HEADER}:find('Press gA again to allow it', 1, true)")
         assert not (bed.project / "one.txt").exists()
         answer_command(nvim, "gA")
         nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
@@ -1142,7 +1142,7 @@ def test_health(bed: Bed, source: str) -> None:
         assert f"(from {source})" in report
         assert f"version: north-lsp {north_lsp.__version__}" in report
         assert f"initialize is answered by north {north_lsp.__version__}" in report
-        assert "`:North storage` says what frees it" in report
+        assert "`:North storage` shows what frees it" in report
         assert "`:North login` stores one." in report
         assert "1 model can be used; `:North model` chooses one" in report
         assert "north.log; `:North log` shows its end" in report

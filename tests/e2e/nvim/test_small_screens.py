@@ -117,11 +117,11 @@ def test_what_is_wrong_about_a_command_is_said_without_waiting_for_a_key(bed: Be
         screen.wait_for("SALUTATION")
         for typed, said in (
             ("nonsense", "there is no :North nonsense, only arch.*…"),
-            ("mode x", "North mode ask"),
-            ("review x", "North review, or :North review tab"),
-            ("retry x", "North retry now"),
-            ("goal x", "North goal, or :North goal edit"),
-            ("undo x", "North undo, or :North undo choose"),
+            ("mode x", "usage: :North mode ask"),
+            ("review x", r"usage: :North review \[tab"),
+            ("retry x", "usage: :North retry now"),
+            ("goal x", r"usage: :North goal \[edit\]"),
+            ("undo x", r"usage: :North undo \[choose\]"),
         ):
             command(screen, f"North {typed}")
             screen.wait_for(rf"^North: .*{said}.*\n*\Z")  # in the last line, where Neovim would ask for a key

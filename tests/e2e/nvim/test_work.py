@@ -65,7 +65,7 @@ def test_a_goal_is_seen_confirmed_and_edited(bed: Bed, model: ModelServer) -> No
         nvim.until(FLOAT)
         nvim.command("call search('Drop the goal')")
         nvim.keys("<CR>")
-        nvim.until("vim.fn.execute('messages'):find('not shown any more. Once more does it', 1, true) ~= nil")
+        nvim.until("vim.fn.execute('messages'):find('not shown any more. Decide again to confirm', 1, true) ~= nil")
         assert "# Goal: It works" in rows(nvim)
         nvim.keys("<CR>")
         nvim.until(shows("There is no goal and no workflow"))
@@ -83,9 +83,11 @@ def test_a_workflow_is_seen_with_what_it_holds_and_ended(bed: Bed, model: ModelS
         shown = rows(nvim)
         assert "✓ intake → ✓ explore → **question** → draft → confirm" in shown
         assert "Held: edits and commands are refused" in shown
-        assert "Rounds of questions, left: 5" in shown
+        assert "Rounds of questions left: 5" in shown
         nvim.keys("2")
-        nvim.until("vim.fn.execute('messages'):find('Models may change files again then. Once more', 1, true) ~= nil")
+        nvim.until(
+            "vim.fn.execute('messages'):find('Models may change files again then. Decide again', 1, true) ~= nil"
+        )
         assert "# Workflow: clarify" in rows(nvim)
         nvim.keys("2")
         nvim.until(shows("There is no goal and no workflow"))

@@ -184,7 +184,7 @@ const cases = {
     await dialog(page).filter({ hasText: "changed later at the same place" }).waitFor();
     await screenshot(page, "extension-5c-undo");
     await dialog(page).getByRole("button", { name: "Keep Later Changes" }).click();
-    await notification(page, "North left as it is: hello/many.py").waitFor();
+    await notification(page, "North: not restored: hello/many.py").waitFor();
     assert.ok(await beginsWith("LATER = 1")());
     await palette(page, "Notifications: Clear All Notifications");
   },

@@ -18,7 +18,13 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.catalog.loading import load_catalog
+from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.factory import make_provider
+from north_lsp.providers.keys.check import key_problem
+from north_lsp.providers.keys.sign_in import Grant
+from north_lsp.providers.keys.sources import Keys
+from north_lsp.storage.credentials import CredentialStore
+from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_faults import opened, prompt, texts
 from tests.end_to_end.world import World
 from tests.support.inside import inside
@@ -56,6 +62,31 @@ async def test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_s
         assert off.endswith("Not used: the setting `disabledExtensions` names it")
     ran = [path.relative_to(world.folder / "config" / "extensions").as_posix() for path in folder.rglob("*.ran")]
     assert ran == ["on.py.ran"]
+
+
+async def test_those_that_the_settings_name_count_too_each_once(world: World) -> None:
+    code = "from pathlib import Path\ndef setup(api): Path(__file__ + '.ran').touch()\n"
+    own = written(world.folder / "config", code, "own.py") / "extensions"
+    there = written(world.folder, code, "one.py") / "extensions"
+    for name in ("folder/two.py", "folder/three/__init__.py", "package/__init__.py"):
+        written(world.folder, code, name)
+    (there / "folder/link.py").symlink_to(own / "own.py")
+    named = [there / "one.py", there / "folder", there / "package", there / "one.py", there / "gone.py"]
+    (world.folder / "config/config.json").write_text(json.dumps({"extensions": [str(one) for one in named]}))
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "/extensions") == "end_turn"
+        await client.wait_update(lambda update: f"he setting `extensions` names {named[-1]}: not there" in str(update))
+        names = re.findall(r"^- `(.*?)`", texts(client), re.MULTILINE)
+        assert names == ["own", "one", "three", "two", "package"]
+    ran = sorted(path.relative_to(world.folder).as_posix() for path in world.folder.rglob("*.py.ran"))
+    assert ran == [
+        "config/extensions/own.py.ran",
+        "extensions/folder/three/__init__.py.ran",
+        "extensions/folder/two.py.ran",
+        "extensions/one.py.ran",
+        "extensions/package/__init__.py.ran",
+    ]
 
 
 async def test_the_example_of_the_manual_answers_in_the_editor(world: World) -> None:
@@ -104,6 +135,10 @@ def test_it_stands_in_the_catalogue_and_replaces_a_provider_of_its_name(tmp_path
         (
             "def setup(api): api.register_provider({'id': 'a', 'models': [{'id': b'm'}], 'stream': print})",
             "ValueError: register_provider: Object of type bytes is not JSON serializable",
+        ),
+        (
+            "def setup(api): api.register_provider({'baseUrl': 'https://a', 'api': 'x', 'stream': print})",
+            "has an API of its own: leave out api",
         ),
         (
             "def setup(api): api.register_provider({'stream': print, 'oauth': 1})",
@@ -161,6 +196,44 @@ async def test_nothing_comes_behind_the_end(tmp_path: Path) -> None:
     assert len(events) == 3
     (failed,) = await streamed(tmp_path / "other", "raise RuntimeError('at once')\nyield 1")
     assert isinstance(failed, Failed)
+
+
+async def test_a_stream_for_a_server_gets_its_address_the_users_key_and_headers(tmp_path: Path) -> None:
+    definition = "'baseUrl': 'https://a.example/v9/', 'apiKeyEnv': 'A_KEY', 'headers': {'X-Team': 'lamps'}"
+    written(
+        tmp_path,
+        HEAD.replace('"models"', f'{definition}, "models"')
+        + "async def stream(request, server):\n    said = f'{server.address} {server.key} {dict(server.headers)}'\n"
+        "    yield Done('stop', AssistantMessage((Text(said),)))\n",
+    )
+    known = load_catalog(tmp_path, {})
+    assert known.problems == ()
+    model = known.find("mine/m-1")
+    assert (model.api, known.is_available(model)) == ("extension", False)
+    with pytest.raises(MissingCredential, match="A_KEY"):
+        make_provider(model, {})
+    assert await key_problem(model.provider, "k-1", {}) is None  # nobody but the extension could ask
+    (event,) = [one async for one in make_provider(model, {"A_KEY": "k-1"}).stream(REQUEST)]
+    assert isinstance(event, Done)
+    assert event.message.text == "https://a.example/v9 k-1 {'X-Team': 'lamps'}"
+
+
+async def test_a_stream_for_a_server_that_users_sign_in_to_gets_their_token(tmp_path: Path) -> None:
+    oauth = {"authorizeUrl": "https://a.example/x", "tokenUrl": "https://a.example/y", "clientId": "north"}
+    definition = f"'baseUrl': 'https://a.example', 'auth': 'oauth', 'oauth': {oauth}"
+    written(
+        tmp_path,
+        HEAD.replace('"models"', f'{definition}, "models"')
+        + "async def stream(request, server):\n    yield Done('stop', AssistantMessage((Text(server.key),)))\n",
+    )
+    store = CredentialStore(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"))
+    store.keep_sign_in("mine", "Mine", Grant("token-0123456789", "refresh-0123456789", 2.0**33).to_json())
+    keys = Keys(store)
+    keys.refresh()
+    provider = make_provider(load_catalog(tmp_path, {}).find("mine/m-1"), {}, keys=keys)
+    (event,) = [one async for one in provider.stream(REQUEST)]
+    assert isinstance(event, Done)
+    assert event.message.text == "token-0123456789"
 
 
 def test_one_without_a_stream_is_a_provider_as_in_models_yml(tmp_path: Path) -> None:

@@ -160,7 +160,12 @@ OAUTH = """providers:
         ("providers:\n  a:\n    headers: [x]\n", 3, "providers.a.headers: expected an object"),
         ("providers:\n  a:\n    authHeader: yes please\n", 3, "expected true or false, found 'yes please'"),
         ("providers:\n  a:\n    api: gopher\n", 3, "expected one of anthropic-messages"),
-        ("providers:\n  a:\n    api: bedrock-converse-stream\n", 3, "is not supported; register an extension provider"),
+        ("providers:\n  a:\n    api: cursor-agent\n", 3, "is not supported; register an extension provider"),
+        (
+            "providers:\n  a:\n    api: bedrock-converse-stream\n",
+            3,
+            "openai-completions for models at https://bedrock-",
+        ),
         ("providers:\n  a:\n    auth: oauth\n", 3, "oauth needs `oauth: {authorizeUrl, tokenUrl, clientId}` beside it"),
         ("providers:\n  a:\n    discovery: {type: ollama}\n", 3, "discovery requires api"),
         ("providers:\n  a:\n    models: [{id: m}]\n", 2, "models requires baseUrl"),
@@ -348,8 +353,22 @@ def test_the_examples_of_the_documentation(tmp_path: Path, text: str) -> None:
     environ = dict.fromkeys(re.findall(r"apiKeyEnv: (\w+)", text), "k")
     known = load(tmp_path, text, environ=environ | {"OPENROUTER_API_KEY": "k"})
     assert known.problems == ()
-    for selector in re.findall(r"# north-lsp --model (\S+)", text):
-        assert known.is_available(known.find(selector))
+    for selector in re.findall(r"# north-lsp demo --model (\S+)", text):
+        model = known.find(selector)
+        assert known.is_available(model) == (model.provider.sign_in is None)  # to which nobody has signed in yet
+
+
+async def test_what_bedrock_serves_in_openais_format_is_asked_with_its_key(tmp_path: Path, server: ModelServer) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?bedrock-us.*?)```", DOCS.read_text("utf-8").partition("## Amazon")[2], re.S)
+    text = example.replace("https://bedrock-runtime.us-west-2.amazonaws.com", server.url)
+    environ = {"AWS_BEARER_TOKEN_BEDROCK": "bedrock-key"}
+    model = load(tmp_path, text, environ=environ).find("bedrock-us/openai.gpt-oss-120b-1:0")
+    server.script(answer(say("It is lit.")))
+    assert await answer_of(make_provider(model, environ), model.id) == "It is lit."
+    (asked,) = server.requests
+    assert asked.path == "/openai/v1/chat/completions"
+    assert asked.headers["authorization"] == "Bearer bedrock-key"
+    assert asked.body["model"] == "openai.gpt-oss-120b-1:0"
 
 
 def test_there_are_examples() -> None:

@@ -110,7 +110,7 @@ async def test_a_refusal_does_not_tell_a_secret_again(server: ModelServer) -> No
     server.pages["/token"] = lambda raw: {"error": f"{form(raw)['refresh_token']} is not known\x1b[2J"}
     with pytest.raises(SignInFailed) as failed:
         await refreshed(ENDED, about, {})
-    assert "no token was given: … is not known" in str(failed.value)
+    assert "the sign-in service gave no token: … is not known" in str(failed.value)
     assert "\x1b" not in str(failed.value)
 
 

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { withoutLinks } from "../review/approvals";
+import { showInfo, showUntil, showWarning } from "../common/notices";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Conversation, Conversations } from "./conversations";
 
@@ -21,14 +21,13 @@ export function notifyInBackground(conversations: Conversations, questions: Ques
 function notifyWaiting(question: OpenQuestion): Thenable<void> {
   const files = [...new Set(question.diffs.map((diff) => vscode.workspace.asRelativePath(diff.path)))];
   const named = files.slice(0, 3).join(", ") + (files.length > 3 ? vscode.l10n.t(" and {0} more", files.length - 3) : "");
-  const title = `${vscode.l10n.t("North proposes to change {0}", withoutLinks(named))} [${vscode.l10n.t("Show")}](command:north.showWaiting)`;
-  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
+  return showUntil(question.done, vscode.l10n.t("North proposes to change {0}", named), vscode.l10n.t("Show"), "showWaiting");
 }
 
 async function notifyEnded({ session, panel }: Conversation, failed: boolean): Promise<void> {
   const title = session.title || vscode.l10n.t("New Chat");
   const text = failed ? vscode.l10n.t("North could not continue: {0}", title) : vscode.l10n.t("North is done: {0}", title);
   const show = vscode.l10n.t("Show");
-  const chosen = failed ? await vscode.window.showWarningMessage(text, show) : await vscode.window.showInformationMessage(text, show);
+  const chosen = failed ? await showWarning(text, show) : await showInfo(text, show);
   if (chosen === show) await panel.show(false);
 }

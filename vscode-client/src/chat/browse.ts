@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 
 import type { SessionList } from "../acp";
 import { reason } from "../common/logger";
+import { showError, showWarning } from "../common/notices";
+import { isSameFolder } from "../common/sameFolder";
 import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
@@ -92,7 +94,7 @@ async function choose(conversations: Conversations, title: string, value: string
     try {
       await act();
     } catch (error) {
-      void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+      void showError(`North: ${reason(error)}`);
     }
   };
   list.onDidAccept(() => {
@@ -135,7 +137,7 @@ async function goOn(conversations: Conversations, stored: StoredConversation, is
   if (session.busy) {
     const detail = vscode.l10n.t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
     const [tab, stop] = [vscode.l10n.t("Open in a Tab"), vscode.l10n.t("Stop the Turn")];
-    const chosen = await vscode.window.showWarningMessage(vscode.l10n.t("Show the other conversation here?"), { modal: true, detail }, tab, stop);
+    const chosen = await showWarning(vscode.l10n.t("Show the other conversation here?"), { modal: true, detail }, tab, stop);
     if (chosen === tab) return conversations.openTab(id, undefined, place === "agreed");
     if (chosen !== stop) return;
   }
@@ -144,7 +146,7 @@ async function goOn(conversations: Conversations, stored: StoredConversation, is
 }
 
 function isOpenHere(folder: string): boolean {
-  return folder === "" || folder === mainFolder()?.uri.fsPath;
+  return folder === "" || isSameFolder(folder, mainFolder()?.uri.fsPath ?? "");
 }
 
 /** Where it goes on: here; here, since the user has said so (`agreed`); or `elsewhere`: there already, in a copy, or not at all. */
@@ -215,7 +217,7 @@ async function archiveStored(conversations: Conversations, { id, title }: Stored
 async function deleteStored(conversations: Conversations, { id, title }: StoredConversation): Promise<void> {
   const yes = vscode.l10n.t("Delete");
   const detail = vscode.l10n.t("It stays in North's trash for 30 days. Files that it has changed stay as they are.");
-  if ((await vscode.window.showWarningMessage(vscode.l10n.t("Delete “{0}”?", title), { modal: true, detail }, yes)) !== yes) return;
+  if ((await showWarning(vscode.l10n.t("Delete “{0}”?", title), { modal: true, detail }, yes)) !== yes) return;
   const open = conversations.find(id);
   if (open !== undefined) await conversations.close(open);
   await conversations.request("session/delete", { sessionId: id });

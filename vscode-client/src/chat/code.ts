@@ -4,6 +4,7 @@
 import { basename } from "node:path";
 import * as vscode from "vscode";
 
+import { showInfo, showWarning } from "../common/notices";
 import type { FromPage } from "../messages";
 import { closeChange, showChange } from "./changes";
 import { showDiagram } from "./diagrams";
@@ -29,6 +30,7 @@ export async function useCode(code: Code): Promise<void> {
   }
 }
 
+const OPENING_MS = 15_000;
 /** The terminal of code that was typed before, so that not each block opens another one. */
 let terminal: vscode.Terminal | undefined;
 
@@ -37,18 +39,38 @@ async function typeIntoTerminal(code: string): Promise<void> {
   const text = commandsIn(code);
   if (text === undefined) {
     const words = vscode.l10n.t("This code has characters that a terminal would not show as they are. Copy it instead.");
-    return void vscode.window.showWarningMessage(words);
+    return void showWarning(words);
   }
   if (terminal === undefined || terminal.exitStatus !== undefined) {
     terminal = vscode.window.createTerminal({ name: vscode.l10n.t("North: Code"), cwd: mainFolder()?.uri });
   }
-  terminal.show(false);
-  if (!text.includes("\n")) return terminal.sendText(text, false);
+  const typed = terminal;
+  typed.show(false);
+  if (!text.includes("\n")) return typed.sendText(text, false);
+  if (!(await isActive(typed))) return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
   // Typed, each line would run at once. VS Code pastes them as one text, or asks before a shell runs them.
   const before = await vscode.env.clipboard.readText();
   await vscode.env.clipboard.writeText(text);
-  await vscode.commands.executeCommand("workbench.action.terminal.paste");
-  await vscode.env.clipboard.writeText(before);
+  try {
+    await vscode.commands.executeCommand("workbench.action.terminal.paste");
+  } finally {
+    await vscode.env.clipboard.writeText(before);
+  }
+}
+
+/** Waits until it is what VS Code pastes into: until then that is another one, with whatever runs there. */
+function isActive(wanted: vscode.Terminal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const isThere = (): boolean => vscode.window.activeTerminal === wanted;
+    if (isThere()) return resolve(true);
+    const end = (is: boolean): void => {
+      clearTimeout(timer);
+      listener.dispose();
+      resolve(is);
+    };
+    const listener = vscode.window.onDidChangeActiveTerminal(() => isThere() && end(true));
+    const timer = setTimeout(() => end(isThere()), OPENING_MS);
+  });
 }
 
 /** The editor that was used last; the chat is none. */
@@ -81,16 +103,16 @@ async function apply(code: Code): Promise<void> {
   const change = changeOf(code.text, document);
   const [from, to] = [document.offsetAt(change.range.start), document.offsetAt(change.range.end)];
   const after = before.slice(0, from) + change.newText + before.slice(to);
-  if (after === before) return void vscode.window.showInformationMessage(vscode.l10n.t("The file has this code already."));
+  if (after === before) return void showInfo(vscode.l10n.t("The file has this code already."));
   const key = `code:${file.toString()}`;
   const name = vscode.workspace.asRelativePath(file);
   await showChange(key, { type: "diff", path: file.fsPath, oldText: before, newText: after }, vscode.l10n.t("{0} (code of the answer)", name));
   const yes = vscode.l10n.t("Apply");
-  const chosen = await vscode.window.showInformationMessage(vscode.l10n.t("Apply this code to {0}?", name), yes, vscode.l10n.t("Discard"));
+  const chosen = await showInfo(vscode.l10n.t("Apply this code to {0}?", name), yes, vscode.l10n.t("Discard"));
   await closeChange(key);
   if (chosen !== yes) return;
   if (document.getText() !== before) {
-    return void vscode.window.showWarningMessage(vscode.l10n.t("{0} has changed since, and was left as it is.", name));
+    return void showWarning(vscode.l10n.t("{0} has changed since, and was left as it is.", name));
   }
   const edit = new vscode.WorkspaceEdit();
   edit.set(file, [change]);

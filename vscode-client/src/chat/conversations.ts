@@ -5,9 +5,10 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
 import type { PromptContent } from "./prompts";
-import { openThere, takeHandedOver } from "./otherFolder";
+import { type Handed, openThere, takeHandedOver, watchHandedOver } from "./otherFolder";
 import { wordsOf } from "./rewinding";
 import type { Server } from "../common/server";
+import { type Worker, allIdle } from "../common/idle";
 import { mainFolder } from "../common/settings";
 import type { TurnDiffs } from "../review/turnDiffs";
 import type { Proposals } from "../review/proposals";
@@ -51,7 +52,7 @@ export interface Parts {
 const LAST = "north.conversation";
 const RUNNING = "north.running";
 
-export class Conversations implements vscode.Disposable {
+export class Conversations implements vscode.Disposable, Worker {
   /** The one in the side bar. */
   readonly main: Conversation;
   private tabs: InTab[] = [];
@@ -80,7 +81,8 @@ export class Conversations implements vscode.Disposable {
     this.used = this.main;
     const { session, panel, turns } = this.main;
     this.cut = parts.memory.get<string[]>(RUNNING) ?? [];
-    const handed = takeHandedOver(parts.shared, mainFolder()?.uri.fsPath ?? "");
+    const folder = (): string => mainFolder()?.uri.fsPath ?? "";
+    const handed = takeHandedOver(parts.shared, folder());
     if (handed === undefined) this.restoreIn(session, parts.memory.get<string>(LAST) ?? "");
     else session.restore(handed.id, { isAgreed: handed.isAgreed });
     view.hold(session, panel);
@@ -97,6 +99,7 @@ export class Conversations implements vscode.Disposable {
       session.onStoredId((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
       this.onState(() => view.showState()),
       this.onState(() => this.keepRunning()),
+      watchHandedOver(parts.shared, folder, (handed) => this.showHanded(handed)),
       vscode.window.registerWebviewPanelSerializer(Tab.type, {
         deserializeWebviewPanel: async (panel, state: unknown) => this.restore(panel, state),
       }),
@@ -124,6 +127,10 @@ export class Conversations implements vscode.Disposable {
 
   get busy(): boolean {
     return this.all.some(({ session }) => session.busy);
+  }
+
+  idle(): Promise<void> {
+    return allIdle(this.all.map(({ session }) => session));
   }
 
   /** Asks the server, which is started for that, about any stored conversation. */
@@ -159,9 +166,17 @@ export class Conversations implements vscode.Disposable {
   }
 
   /** Shows where a question waits; the side bar if there is none. */
-  async showWaiting(question = this.waiting[0], preserveFocus = false): Promise<void> {
+  async showWaiting(): Promise<void> {
+    const [question] = this.waiting;
     const conversation = question === undefined ? undefined : this.find(question.sessionId);
-    await (conversation ?? this.main).panel.show(preserveFocus);
+    await (conversation ?? this.main).panel.show(false);
+  }
+
+  /** The same for a question that has just come, which may take nothing from what the user does: a notification leads to a
+   * tab that would cover it. */
+  async announce({ sessionId }: OpenQuestion): Promise<void> {
+    const inTab = this.tabs.find(({ session }) => session.isCurrent(sessionId));
+    if (inTab?.tab.wouldCover !== true) await (inTab ?? this.main).panel.show(true);
   }
 
   /** A new conversation in a tab, or a stored one; with words for its input. */
@@ -182,6 +197,16 @@ export class Conversations implements vscode.Disposable {
 
   async askPermissions(): Promise<void> {
     await Promise.all(this.all.map(({ session }) => session.askPermissions()));
+  }
+
+  /** A conversation that another window has handed over; what runs here goes on. */
+  private async showHanded({ id, isAgreed }: Handed): Promise<void> {
+    const { session, panel } = this.main;
+    const open = this.find(id);
+    if (open !== undefined) return open.panel.show(false);
+    if (session.busy) return this.openTab(id, undefined, isAgreed);
+    await panel.show(false);
+    await session.renew(id, isAgreed).catch(() => undefined); // the page shows the problem
   }
 
   private hear(conversation: Conversation, told: NorthEvent): void {
@@ -238,7 +263,7 @@ export class Conversations implements vscode.Disposable {
     return conversation;
   }
 
-  /** A tab was closed. A turn in it goes on, and the tab comes back when it asks something. */
+  /** A tab was closed. A turn in it goes on, and the tab comes back for what it asks. */
   private left(conversation: InTab): void {
     const { session, panel, turns, tab } = conversation;
     if (this.used.session === session) this.setUsed(this.main);

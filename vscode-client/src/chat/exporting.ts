@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { extname, join } from "node:path";
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import { mainFolder } from "../common/settings";
 import type { Conversations } from "./conversations";
 
@@ -45,7 +46,7 @@ export async function showAsText(conversations: Conversations, id = shown(conver
 async function offer(file: vscode.Uri): Promise<void> {
   const [open, reveal] = [vscode.l10n.t("Open"), vscode.l10n.t("Reveal")];
   const told = vscode.l10n.t("The conversation was exported to {0}. Keys and your home folder are masked.", vscode.workspace.asRelativePath(file));
-  const answer = await vscode.window.showInformationMessage(told, open, reveal);
+  const answer = await showInfo(told, open, reveal);
   if (answer === reveal) await show(file);
   if (answer !== open) return;
   // A web page belongs into a browser; where VS Code itself runs in one, its text is shown.

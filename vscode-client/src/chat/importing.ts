@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showWarning } from "../common/notices";
 import { mainFolder } from "../common/settings";
 
 const { l10n } = vscode;
@@ -24,14 +25,14 @@ export async function importLog(ask: Ask): Promise<string | undefined> {
   const imported = await ask("_north/sessions/import", params).catch(async (error: unknown) => {
     if (!canBeSalvaged(error)) throw error;
     const copy = l10n.t("Copy What Can Be Read");
-    const chosen = await vscode.window.showWarningMessage(error.message, { modal: true }, copy);
+    const chosen = await showWarning(error.message, { modal: true }, copy);
     return chosen === copy ? ask("_north/sessions/import", { ...params, salvage: true }) : undefined;
   });
   if (imported === undefined) return undefined;
   const count = imported.leftOut;
   const left = count === 1 ? l10n.t("One line could not be read.") : l10n.t("{0} lines could not be read.", count);
   const told = count === 0 ? imported.warnings : [left, ...imported.warnings];
-  if (told.length > 0) void vscode.window.showWarningMessage(`North: ${told.join(" ")}`);
+  if (told.length > 0) void showWarning(`North: ${told.join(" ")}`);
   return imported.sessionId;
 }
 

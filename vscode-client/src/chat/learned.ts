@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import { openFile } from "./opening";
 import type { Session } from "./session";
 
@@ -28,7 +29,7 @@ export async function isLearned(session: Session, path: string): Promise<boolean
 export async function openLearned(session: Session): Promise<void> {
   const files = await learnedFiles(session);
   if (files.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("Nothing was learned of this project yet. Send /learn in the chat to have a model explore it."));
+    void showInfo(vscode.l10n.t("Nothing was learned of this project yet. Send /learn in the chat to have a model explore it."));
     return;
   }
   const rows = files.map((file) => ({ label: nameOf(file), detail: file.path, file }));

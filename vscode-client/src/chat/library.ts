@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 
 import type { SessionList } from "../acp";
 import { reason } from "../common/logger";
+import { showError } from "../common/notices";
+import { foldersHere } from "../common/sameFolder";
 import { mainFolder } from "../common/settings";
 import { type StoredConversation, storedConversations } from "./stored";
 
@@ -59,8 +61,9 @@ export class Library {
       const { everywhere } = this;
       const cwd = everywhere ? {} : { cwd: here };
       const found = await this.source.ask("_north/sessions/search", { query, ...cwd, limit: MOST, archived: this.archived ? "shown" : "hidden" });
+      const isHere = await foldersHere(here, found.sessions.map(({ cwd }) => cwd ?? ""));
       if (asked !== this.asked) return; // more was typed in the meantime
-      const rows = storedConversations(found.sessions, this.source.places(), new Date(), here);
+      const rows = storedConversations(found.sessions, this.source.places(), new Date(), isHere);
       // What the server has found is shown, wherever the words stand.
       list.items = rows.map((stored) => ({
         label: stored.title,
@@ -90,7 +93,7 @@ export class Library {
   private again(): void {
     void this.fill().catch((error: unknown) => {
       this.list.hide();
-      void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+      void showError(`North: ${reason(error)}`);
     });
   }
 

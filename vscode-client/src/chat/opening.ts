@@ -5,6 +5,7 @@ import { basename, isAbsolute, join, normalize, sep } from "node:path";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
+import { showWarning } from "../common/notices";
 import { isInside } from "../common/paths";
 
 export async function openFile(file: string, line: number | null): Promise<void> {
@@ -13,7 +14,7 @@ export async function openFile(file: string, line: number | null): Promise<void>
     const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
     await vscode.window.showTextDocument(document, { selection: new vscode.Range(at, at) });
   } catch (error) {
-    void vscode.window.showWarningMessage(vscode.l10n.t("{0} cannot be opened: {1}", file, reason(error)));
+    void showWarning(vscode.l10n.t("{0} cannot be opened: {1}", file, reason(error)));
   }
 }
 
@@ -22,7 +23,7 @@ export async function openPlace(path: string, line: number | null, isOurs: (path
   const file = await findInside(path);
   if (file !== undefined) return openFile(file, line);
   if (isAbsolute(path) && (await isOurs(path))) return openFile(path, line);
-  void vscode.window.showWarningMessage(vscode.l10n.t("{0} is not a file in the open folders.", path));
+  void showWarning(vscode.l10n.t("{0} is not a file in the open folders.", path));
 }
 
 /** A file of the open folders, by its path, or by the end of it where only one file has that. */

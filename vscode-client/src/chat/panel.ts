@@ -41,6 +41,8 @@ export class Panel implements vscode.Disposable {
   private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
+  /** Sent while the conversation is being opened. */
+  private going: PromptContent[] = [];
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
@@ -94,7 +96,7 @@ export class Panel implements vscode.Disposable {
     };
     webview.onDidReceiveMessage((message: unknown) => {
       const read = readMessage(message);
-      if (read !== undefined) return this.receive(read);
+      if (read !== undefined) return this.report(this.receive(read));
     });
     webview.html = pageOf(webview, this.extension);
     void this.session.open().catch(() => undefined); // while the page is loaded; it shows the problem
@@ -105,9 +107,10 @@ export class Panel implements vscode.Disposable {
     if (this.webview === webview) this.webview = undefined;
   }
 
-  /** Shows the chat; without `preserveFocus` the cursor goes to its input. */
+  /** Shows the chat; without `preserveFocus` the cursor goes to its input. Where it is made anew for a question, what the
+   * user types goes on to where it was meant for. */
   async show(preserveFocus: boolean): Promise<void> {
-    if (preserveFocus && this.webview !== undefined) {
+    if (preserveFocus) {
       await this.reveal(true);
       return;
     }
@@ -154,8 +157,8 @@ export class Panel implements vscode.Disposable {
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text, await this.composer.take());
-      case "retry": return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
+        return this.steer(message.text);
+      case "retry": return this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {});
       case "stop": return this.session.stop();
       case "open":
         return openFile(message.file, message.line);
@@ -178,19 +181,19 @@ export class Panel implements vscode.Disposable {
         return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim(), message.command));
       case "fill": return this.questions.whileOpen(message.id, async (question) => fill(this.questions, question, message.values));
       case "review": return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
-      case "replaced": return this.report(showReplaced(this.session, message.compaction));
-      case "wholeOutput": return this.report(showWholeOutput(this.session, message.artifact));
-      case "work": return this.report(decideWork(this.session, message.prompt));
-      case "task": return this.report(actOnTask(this.session, message.task, message.act));
+      case "replaced": return showReplaced(this.session, message.compaction);
+      case "wholeOutput": return showWholeOutput(this.session, message.artifact);
+      case "work": return decideWork(this.session, message.prompt);
+      case "task": return actOnTask(this.session, message.task, message.act);
       case "prompt":
-        return this.report(this.onPrompt(message.entry, message.act));
-      case "queue": return this.report(this.session.queue.act(message.id, message.act));
+        return this.onPrompt(message.entry, message.act);
+      case "queue": return this.session.queue.act(message.id, message.act);
       case "stopEditing": return this.rewinding.stopEditing();
       case "changes":
-        return this.report(this.turns.act(message.id, message.act));
-      case "elsewhere": return this.report(actElsewhere(this.session, message.act));
+        return this.turns.act(message.id, message.act);
+      case "elsewhere": return actElsewhere(this.session, message.act);
       case "pick":
-        return this.report(this.pick(message.picker));
+        return this.pick(message.picker);
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
@@ -210,28 +213,45 @@ export class Panel implements vscode.Disposable {
 
   private async afterFailure(action: FailureAction): Promise<void> {
     if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
-    const text = this.transcript.lastPrompt();
-    if (text !== undefined) await this.send(text);
+    // As it was sent: what is attached by now belongs to the next message.
+    const failed = this.session.lastPrompt;
+    if (failed !== undefined && (await this.mayGo(failed))) await this.session.send(failed.text, failed.attachments);
   }
 
+  /** What fails of what the user does here is said in the conversation. */
   private async report(work: Promise<unknown>): Promise<void> {
     await work.catch((error: unknown) => this.transcript.note("error", reason(error)));
   }
 
   private async send(text: string): Promise<void> {
+    if (!(await this.mayGo({ text, attachments: [] })) || (text === "" && this.composer.isEmpty)) return;
+    const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
+    if (goes) await this.session.send(text, await this.composer.take());
+    else this.take({ text, attachments: [] });
+  }
+
+  /** Words for the turn that runs; without one they are a message as any other. */
+  private async steer(text: string): Promise<void> {
+    if (!this.session.busy) return this.send(text);
+    if (await this.mayGo({ text, attachments: [] })) await this.session.steer(text, await this.composer.take());
+  }
+
+  /** Whether the conversation is open, and here. What cannot be sent belongs to the user again, in the order in which it was written. */
+  private async mayGo(content: PromptContent): Promise<boolean> {
+    this.going.push(content);
     try {
       await this.session.open();
     } catch {
-      return this.post({ type: "draft", text });
+      for (const one of this.going.splice(0)) this.take(one);
+      return false;
     }
-    if (text === "" && this.composer.isEmpty) return;
-    if (this.session.elsewhere !== undefined) {
-      this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to continue it here."));
-      return this.post({ type: "draft", text });
-    }
-    const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
-    if (goes) await this.session.send(text, await this.composer.take());
-    else this.post({ type: "restoreUnsent", text });
+    this.going = this.going.filter((one) => one !== content);
+    const { elsewhere } = this.session;
+    if (elsewhere === undefined) return true;
+    const wait = elsewhere.leaving ? bannerOf(elsewhere, false, false)?.text : undefined;
+    this.transcript.note("info", wait ?? vscode.l10n.t("This conversation is open elsewhere: take it over to continue it here."));
+    this.take(content);
+    return false;
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -263,8 +283,12 @@ export class Panel implements vscode.Disposable {
 
   private restoreUnsent(): void {
     if (!this.ready || this.webview === undefined) return;
-    for (const text of this.unsent.splice(0)) this.post({ type: "restoreUnsent", text });
     this.postState();
+    // Several come one after the other: they stay in this order, before what is being written.
+    queueMicrotask(() => {
+      const text = this.unsent.splice(0).filter((one) => one !== "").join("\n\n");
+      if (text !== "") this.post({ type: "restoreUnsent", text });
+    });
   }
 
   private keep(id = this.kept): void {

@@ -27,6 +27,8 @@ const LEADING = /^\s*\/(?:continue|handoff|new|quit|resume)\b/;
 
 export class Prompts implements vscode.Disposable {
   private sent: Prompt[] = [];
+  /** What began last, and its row. */
+  private last: { content: PromptContent; row: string } | undefined;
   /** Words for the turn that runs that the user has taken back, and whether to edit them. */
   private readonly steering = new Map<string, boolean>();
   private readonly unsentEmitter = new vscode.EventEmitter<PromptContent>();
@@ -56,6 +58,13 @@ export class Prompts implements vscode.Disposable {
     return this.sent.slice(1);
   }
 
+  /** What the user has sent last that is shown; only its words if it was sent before this window knew the conversation. */
+  get shown(): PromptContent | undefined {
+    if (this.last !== undefined && this.transcript.get(this.last.row) !== undefined) return this.last.content;
+    const text = this.transcript.lastPrompt();
+    return text === undefined ? undefined : { text, attachments: [] };
+  }
+
   add(content: PromptContent): Prompt {
     const prompt = { ...content, begun: false };
     this.sent.push(prompt);
@@ -77,7 +86,7 @@ export class Prompts implements vscode.Disposable {
       const result = await answer;
       if (counts(false)) this.ended(prompt, result);
     } catch (error) {
-      if (counts(true)) this.refused(error);
+      if (counts(true)) this.refused(prompt, error);
     }
     this.remove(prompt);
   }
@@ -136,8 +145,9 @@ export class Prompts implements vscode.Disposable {
     this.takeUnsent(answer);
   }
 
-  /** The server did not begin with it. */
-  refused(error: unknown): void {
+  /** The server did not begin with it: what is not shown yet belongs to the user again. */
+  refused(prompt: Prompt, error: unknown): void {
+    if (!prompt.begun && prompt.isRemoved !== true) this.restoreUnsent(prompt);
     if (isKeyMissing(error)) this.transcript.fail(reason(error), "auth");
     else this.transcript.note("error", reason(error));
   }
@@ -158,7 +168,8 @@ export class Prompts implements vscode.Disposable {
     const [next] = this.sent;
     if (next !== undefined && !next.begun) {
       next.begun = true;
-      this.transcript.say(next.text, labelsOf(next.attachments));
+      const { text, attachments } = next;
+      this.last = { content: { text, attachments }, row: this.transcript.say(text, labelsOf(attachments)) };
     }
     this.changed();
   }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { PromptBlock } from "../acp";
+import { showWarning } from "../common/notices";
 import type { Attachment } from "../composer/chips";
 import type { PromptAct } from "../messages";
 import { type Conflicts, decide, type Outcome, restored, tell } from "../review/undo";
@@ -12,6 +13,8 @@ import type { PromptContent } from "./prompts";
 const { l10n } = vscode;
 
 export interface Asker {
+  /** The conversation; empty while none is open. */
+  readonly id: string;
   ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result>;
 }
 
@@ -26,8 +29,7 @@ type What = "conversation" | "files" | "both";
 const REWIND = "_north/sessions/rewind";
 
 export class Rewinding {
-  /** The message that is being edited, by its entry: what is sent next takes its place. */
-  editing = "";
+  private edited: { entry: string; conversation: string } | undefined;
 
   constructor(
     private readonly session: Asker,
@@ -38,6 +40,13 @@ export class Rewinding {
     private readonly openCopy: (id: string, words: PromptContent) => Promise<void>,
     private readonly changed: () => void,
   ) {}
+
+  /** The message that is being edited, by its entry: what is sent next takes its place. None once another conversation is shown. */
+  get editing(): string {
+    const { id } = this.session;
+    if (id !== "" && id !== this.edited?.conversation) this.edited = undefined;
+    return id === "" ? "" : (this.edited?.entry ?? "");
+  }
 
   act(entry: string, act: PromptAct): Promise<void> {
     switch (act) {
@@ -51,7 +60,9 @@ export class Rewinding {
   }
 
   async edit(entry: string): Promise<void> {
+    const { id } = this.session;
     const { prompt } = await this.look(entry);
+    if (id !== this.session.id) return; // another one is shown by now
     this.restore(wordsOf(prompt));
     this.setEditing(entry);
   }
@@ -110,7 +121,7 @@ export class Rewinding {
   }
 
   private setEditing(entry: string): void {
-    this.editing = entry;
+    this.edited = entry === "" ? undefined : { entry, conversation: this.session.id };
     this.changed();
   }
 }
@@ -126,7 +137,7 @@ async function whatToRestore({ files }: Outcome, mayBeFiles: boolean): Promise<W
   if (mayBeFiles) answers.set(l10n.t("Files Only"), "files");
   const detail = `${l10n.t("North has changed these files since:")}\n${changed.map(({ path }) => path).join("\n")}`;
   const question = l10n.t("Restore the files as they were, too?");
-  const chosen = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...answers.keys());
+  const chosen = await showWarning(question, { modal: true, detail }, ...answers.keys());
   return chosen === undefined ? undefined : answers.get(chosen);
 }
 

@@ -116,8 +116,17 @@ export class Session extends ConversationState {
     return opening;
   }
 
+  /** What the user has sent last, to be sent again. */
+  get lastPrompt(): PromptContent | undefined {
+    return this.prompts.shown;
+  }
+
   async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
-    await this.open();
+    try {
+      await this.open();
+    } catch {
+      return this.prompts.restoreUnsent({ text, attachments }); // the page shows the problem
+    }
     const sent = this.prompts.add({ text, attachments });
     this.storedIdChanged.fire(this.current);
     await this.run(sent, "session/prompt", promptOf({ text, attachments }, this.editor()));

@@ -18,8 +18,8 @@ export interface StoredConversation {
   archived: boolean;
 }
 
-/** `shown` tells, by id, where a conversation is open now; `here` is the folder that need not be named. */
-export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<string, string>, now: Date, here: string): StoredConversation[] {
+/** `shown` tells, by id, where a conversation is open now; `isHere`, which folder need not be named: the one that is open. */
+export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<string, string>, now: Date, isHere: (folder: string) => boolean): StoredConversation[] {
   return rows.map((row) => {
     const name = (row.name ?? "").trim();
     const folder = row.cwd ?? "";
@@ -30,7 +30,7 @@ export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<strin
       row.messageCount === undefined ? "" : l10n.t("{0} messages", row.messageCount),
       row.costUsd === undefined || row.costUsd <= 0 ? "" : row.costUsd < 0.01 ? "<$0.01" : `$${row.costUsd.toFixed(2)}`,
       (row.model ?? "").split("/").at(-1) ?? "",
-      folder === here ? "" : folder,
+      isHere(folder) ? "" : folder,
     ];
     return {
       id: row.sessionId,
@@ -38,7 +38,7 @@ export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<strin
       facts: facts.filter((part) => part !== "").join(" · "),
       snippet: row.match === undefined || row.match.place === "title" ? "" : row.match.snippet,
       folder,
-      isHere: folder === "" || folder === here,
+      isHere: folder === "" || isHere(folder),
       archived: row.archived === true,
     };
   });

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showWarning } from "../common/notices";
 import { isInside } from "../common/paths";
 
 const MOST = 50;
@@ -22,7 +23,7 @@ export async function openSymbol(name: string): Promise<void> {
     place,
   }));
   const chosen = rows.length > 1 ? await vscode.window.showQuickPick(rows, { title: vscode.l10n.t("North: Places of {0}", name) }) : rows[0];
-  if (rows.length === 0) void vscode.window.showWarningMessage(vscode.l10n.t("The language servers do not know the symbol {0}.", name));
+  if (rows.length === 0) void showWarning(vscode.l10n.t("The language servers do not know the symbol {0}.", name));
   if (chosen === undefined) return;
   const { uri, range } = chosen.place.location;
   await vscode.window.showTextDocument(uri, { selection: new vscode.Range(range.start, range.start) });

@@ -29,6 +29,13 @@ export class Tab implements vscode.Disposable {
     return this.shown !== undefined;
   }
 
+  /** Whether it would come up in front of what the user is at, and take away what they type there. */
+  get wouldCover(): boolean {
+    const { activeTabGroup } = vscode.window.tabGroups;
+    if (this.shown?.visible === true || activeTabGroup.activeTab === undefined) return false;
+    return (this.shown?.viewColumn ?? activeTabGroup.viewColumn) === activeTabGroup.viewColumn;
+  }
+
   async reveal(preserveFocus: boolean): Promise<void> {
     if (this.shown !== undefined) return this.shown.reveal(undefined, preserveFocus);
     const place = { viewColumn: vscode.ViewColumn.Active, preserveFocus };

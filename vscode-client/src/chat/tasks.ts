@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 
+import { reason } from "../common/logger";
+import { showError, showInfo } from "../common/notices";
 import type { TaskAct } from "../messages";
 import { taskState, type AgentTask } from "./taskRows";
 import type { Session } from "./session";
@@ -32,7 +34,7 @@ async function openTask(session: Session, task: string): Promise<void> {
 export async function showTasks(session: Session): Promise<void> {
   const { tasks } = await session.ask<{ tasks: AgentTask[] }>("_north/tasks/list", {});
   if (tasks.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("No agent has been given a task in this conversation."));
+    void showInfo(vscode.l10n.t("No agent has been given a task in this conversation."));
     return;
   }
   const stop: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("debug-stop"), tooltip: vscode.l10n.t("Cancel This Task") };
@@ -45,14 +47,17 @@ export async function showTasks(session: Session): Promise<void> {
     buttons: task.state === "running" || task.state === "queued" ? [stop] : [],
     task,
   }));
+  const act = ({ id }: AgentTask, what: TaskAct): void => {
+    actOnTask(session, id, what).catch((error: unknown) => void showError(`North: ${reason(error)}`)); // it may be over by now
+  };
   list.onDidTriggerItemButton(({ item }) => {
     list.hide();
-    void actOnTask(session, item.task.id, "cancel");
+    act(item.task, "cancel");
   });
   list.onDidAccept(() => {
     const [chosen] = list.selectedItems;
     list.hide();
-    if (chosen !== undefined) void openTask(session, chosen.task.id);
+    if (chosen !== undefined) act(chosen.task, "open");
   });
   list.onDidHide(() => list.dispose());
   list.show();

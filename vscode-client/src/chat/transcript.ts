@@ -33,21 +33,23 @@ export class Transcript {
     return [...this.items.values()];
   }
 
+  /** What is still asked stays, so that it can be decided: it may be of another conversation, as one of VS Code's chat. */
   clear(): void {
-    this.items = new Map();
-    this.last = undefined;
+    const asked = this.all().filter((item) => "options" in item && item.decision === undefined);
+    this.items = new Map(asked.map((item) => [item.id, item]));
+    this.last = asked.at(-1);
     this.diffs.clear();
     this.prompts.clear();
     this.entryToCome = undefined;
     this.waits.clear();
-    this.changed.fire({ type: "all", items: [] });
+    this.changed.fire({ type: "all", items: asked });
   }
 
   get(id: string): Item | undefined {
     return this.items.get(id);
   }
 
-  /** What the user said last. */
+  /** The words that the user said last. */
   lastPrompt(): string | undefined {
     return this.all().findLast((item) => item.kind === "user")?.text;
   }
@@ -91,9 +93,11 @@ export class Transcript {
     if (item?.kind === "tool" && (item.note ?? "") !== note) this.put({ ...item, note });
   }
 
-  say(text: string, attachment?: string, entry = this.entryToCome): void {
+  say(text: string, attachment?: string, entry = this.entryToCome): string {
     this.entryToCome = undefined;
-    this.put({ kind: "user", id: this.newId(), text, ...(attachment ? { attachment } : {}), ...(entry === undefined ? {} : { entry }) });
+    const id = this.newId();
+    this.put({ kind: "user", id, text, ...(attachment ? { attachment } : {}), ...(entry === undefined ? {} : { entry }) });
+    return id;
   }
 
   /** The turn of what the user said last has begun: now it is an entry. What was said next may not be shown yet. */
@@ -169,7 +173,7 @@ export class Transcript {
   private sayPicture(entry: string | undefined): void {
     const { last } = this;
     const picture = vscode.l10n.t("Picture");
-    if (last?.kind !== "user") return this.say("", picture, entry);
+    if (last?.kind !== "user") return void this.say("", picture, entry);
     this.put({ ...last, attachment: last.attachment === undefined ? picture : `${last.attachment} · ${picture}` });
   }
 

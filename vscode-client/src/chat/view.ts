@@ -61,7 +61,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   async reveal(preserveFocus: boolean): Promise<void> {
     if (preserveFocus && this.view !== undefined) return this.view.show(true);
-    await vscode.commands.executeCommand(`${viewId()}.focus`);
+    await vscode.commands.executeCommand(`${viewId()}.focus`, { preserveFocus });
   }
 
   showState(): void {

@@ -6,6 +6,7 @@ import { isOffline } from "../chat/choices";
 import { pick } from "../chat/pickers";
 import type { Session } from "../chat/session";
 import { reason } from "./logger";
+import { showInfo, showWarning } from "./notices";
 
 interface Known {
   keys: { provider: string; ending: string; rest?: string | null }[];
@@ -37,7 +38,7 @@ export async function storeKey(session: Session): Promise<void> {
   } catch (error) {
     if (!mayForce(error)) throw error;
     const anyway = vscode.l10n.t("Store It Anyway");
-    const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, anyway);
+    const answer = await showWarning(`North: ${reason(error)}`, { modal: true }, anyway);
     if (answer === anyway) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
   }
 }
@@ -49,9 +50,10 @@ function mayForce(error: unknown): boolean {
 
 /** A conversation keeps its model, so one that has none yet has to be told of it. */
 async function tell(session: Session, provider: string, { key }: Stored): Promise<void> {
+  void vscode.commands.executeCommand("setContext", "north.hasKey", true); // a step of the walkthrough
   const text = vscode.l10n.t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
-  if (!isOffline(session.options)) return void vscode.window.showInformationMessage(text);
+  if (!isOffline(session.options)) return void showInfo(text);
   const choose = vscode.l10n.t("Choose a Model");
-  const chosen = await vscode.window.showInformationMessage(`${text} ${vscode.l10n.t("This conversation still uses the offline model.")}`, choose);
+  const chosen = await showInfo(`${text} ${vscode.l10n.t("This conversation still uses the offline model.")}`, choose);
   if (chosen === choose) await pick(session, "model");
 }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { reason } from "./logger";
+import { showError } from "./notices";
 
 export type Run = (...args: unknown[]) => unknown;
 export type Register = (name: string, run: Run) => vscode.Disposable;
@@ -25,5 +26,5 @@ export function registerAll(commands: Record<string, Run>, register: Register): 
 }
 
 function say(error: unknown): Thenable<unknown> {
-  return vscode.window.showErrorMessage(`North: ${reason(error)}`);
+  return showError(`North: ${reason(error)}`);
 }

@@ -7,7 +7,9 @@ import type { Conversations } from "../chat/conversations";
 import type { Session } from "../chat/session";
 import { installForLater } from "../install/finding";
 import type { Installer } from "../install/installer";
+import { allIdle, type Worker } from "./idle";
 import { reason } from "./logger";
+import { showError } from "./notices";
 import { isCalm, Problem } from "./problems";
 import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
@@ -17,15 +19,19 @@ interface Parts {
   /** `publisher.name`: whoever packs the extension may have put in another publisher. */
   extensionId: string;
   conversations: Conversations;
+  /** What else the server is at work for. */
+  aside: Worker;
   installer: Installer;
   log: vscode.LogOutputChannel;
 }
 
-export function registerSetup({ extensionId, conversations, installer, log }: Parts): vscode.Disposable {
+export function registerSetup({ extensionId, conversations, aside, installer, log }: Parts): vscode.Disposable {
   const { session } = conversations.main;
+  const idle = (): Promise<void> => allIdle([conversations, aside]);
+  const folders = new Folders(conversations, idle);
   let going: Promise<void> | undefined;
   /** One try at a time: trust brings settings along. */
-  const again = (): Promise<void> => (going ??= goOn(session).finally(() => (going = undefined)));
+  const again = (): Promise<void> => (going ??= goOn(session, idle).finally(() => (going = undefined)));
   const commands = {
     installServer: async () => {
       await installForLater(installer);
@@ -42,7 +48,7 @@ export function registerSetup({ extensionId, conversations, installer, log }: Pa
   return vscode.Disposable.from(
     registerAll(commands, registrar(log, offerWaysOut)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void again()),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => void takeFolders(session)),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void folders.take()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("north.server")) void again();
     }),
@@ -59,25 +65,35 @@ export function registerSetup({ extensionId, conversations, installer, log }: Pa
 async function offerWaysOut(error: unknown): Promise<void> {
   if (isCalm(error)) return;
   const ways = error instanceof Problem ? error.remedies : [];
-  const chosen = await vscode.window.showErrorMessage(`North: ${reason(error)}`, ...ways.map(({ label }) => label));
+  const chosen = await showError(`North: ${reason(error)}`, ...ways.map(({ label }) => label));
   const way = ways.find(({ label }) => label === chosen);
   if (way !== undefined) await vscode.commands.executeCommand(way.command);
 }
 
-/** Tries again what did not work before; a conversation that is open stays as it is. */
-async function goOn(session: Session): Promise<void> {
-  if (session.problem !== "") await session.restart();
+/** Tries again what did not work before; a conversation that is open stays as it is, and no turn of another one is cut. */
+async function goOn(session: Session, idle: () => Promise<void>): Promise<void> {
+  if (session.problem === "") return;
+  await idle();
+  await session.restart();
 }
 
-const waiting = new WeakSet<Session>();
+/** The server gets to know another folder when a conversation is opened: they are loaded again, once none is at work. */
+export class Folders {
+  private isWaiting = false;
 
-/** The server gets to know another folder when the conversation is opened: it is loaded again, once it is not at work. */
-async function takeFolders(session: Session): Promise<void> {
-  if (waiting.has(session)) return; // they are taken as they are then
-  waiting.add(session);
-  await session.idle();
-  waiting.delete(session);
-  if (session.problem !== "" || session.options.length > 0) await session.restart();
+  constructor(
+    private readonly conversations: Pick<Conversations, "main" | "all">,
+    private readonly idle: () => Promise<void>,
+  ) {}
+
+  async take(): Promise<void> {
+    if (this.isWaiting) return; // they are taken as they are then
+    this.isWaiting = true;
+    await this.idle();
+    this.isWaiting = false;
+    const { all, main } = this.conversations;
+    if (all.some(({ session }) => session.problem !== "" || session.options.length > 0)) await main.session.restart();
+  }
 }
 
 /** For the walkthrough: a server that the settings name counts as well, once it has answered. */

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { PromptList } from "../acp";
 import { reason } from "../common/logger";
+import { showWarning } from "../common/notices";
 import { mainFolder } from "../common/settings";
 import type { ComposerState, FoundName, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
 import { addressOf, type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
@@ -227,6 +228,6 @@ export class Composer implements vscode.Disposable {
   }
 
   private tell(text: string): void {
-    void vscode.window.showWarningMessage(`North: ${text}`);
+    void showWarning(`North: ${text}`);
   }
 }

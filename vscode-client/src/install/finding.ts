@@ -4,6 +4,7 @@ import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import { mustHaveTrustedFolder } from "../common/problems";
 import { chosenServer, mainFolder, serverSource, workspaceFolders } from "../common/settings";
 import { type Choice, chooseServer } from "./choice";
@@ -25,7 +26,7 @@ export async function installForLater(installer: Installer): Promise<void> {
   const choice = await chosen(installer);
   const wheel = await installer.wheel();
   if (choice.kind === "start") {
-    void vscode.window.showInformationMessage(
+    void showInfo(
       vscode.l10n.t("North starts {0}, as your settings say. Nothing needs to be installed.", choice.program),
     );
     return;
@@ -35,7 +36,7 @@ export async function installForLater(installer: Installer): Promise<void> {
   if (await installer.isInstalled(wheel)) {
     const again = vscode.l10n.t("Install Again");
     const question = vscode.l10n.t("North's server {0} is installed.", wheel.version);
-    if ((await vscode.window.showInformationMessage(question, again)) !== again) return;
+    if ((await showInfo(question, again)) !== again) return;
     await installer.forget(wheel);
   }
   await installer.program(wheel);

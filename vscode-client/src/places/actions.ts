@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import type { Register } from "../common/registering";
 import { linesOf } from "../composer/chips";
 import { partOf } from "./attachments";
@@ -87,7 +88,7 @@ async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined>
   }
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("North: open the file that this is about first."));
+    void showInfo(vscode.l10n.t("North: open the file that this is about first."));
     return undefined;
   }
   const { document, selection } = editor;

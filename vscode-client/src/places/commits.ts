@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import type { Register } from "../common/registering";
 import type { Attachment } from "../composer/chips";
 import { diffOf } from "./attachments";
@@ -35,7 +36,7 @@ async function writeMessage(askAside: AskOnce, view: unknown): Promise<void> {
   const staged = await repository.diff(true);
   const changes = staged.trim() === "" ? await repository.diff(false) : staged;
   if (changes.trim() === "") {
-    void vscode.window.showInformationMessage(vscode.l10n.t("North: there are no changes to commit."));
+    void showInfo(vscode.l10n.t("North: there are no changes to commit."));
     return;
   }
   const begun = repository.inputBox.value;
@@ -54,7 +55,7 @@ async function review(chat: Chat, view: unknown): Promise<void> {
   if (repository === undefined) return;
   const changes = [await repository.diff(true), await repository.diff(false)].filter((part) => part.trim() !== "").join("\n");
   if (changes === "") {
-    void vscode.window.showInformationMessage(vscode.l10n.t("North: there are no changes to review."));
+    void showInfo(vscode.l10n.t("North: there are no changes to review."));
     return;
   }
   await chat.ask(REVIEW, [diffOf(changes)]);
@@ -67,7 +68,7 @@ async function repositoryOf(view: unknown): Promise<Repository | undefined> {
   const named = repositories.find((one) => one.rootUri.toString() === root?.toString());
   if (named !== undefined || repositories.length === 1) return named ?? repositories[0];
   const items = repositories.map((repository) => ({ label: vscode.workspace.asRelativePath(repository.rootUri), repository }));
-  if (items.length === 0) void vscode.window.showInformationMessage(vscode.l10n.t("North: there is no Git repository here."));
+  if (items.length === 0) void showInfo(vscode.l10n.t("North: there is no Git repository here."));
   return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t("North: Which repository?") }))?.repository;
 }
 

@@ -7,10 +7,13 @@ import type { Conversations } from "../chat/conversations";
 import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { sessionFolders } from "../chat/sessionFolders";
+import type { Worker } from "../common/idle";
 import { reason } from "../common/logger";
+import { showInfo } from "../common/notices";
 import { registrar } from "../common/registering";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
+import type { Questions } from "../review/questions";
 import { registerActions } from "./actions";
 import { SideConversations } from "./sideConversations";
 import { Suggestions } from "./suggestions";
@@ -29,6 +32,7 @@ interface Parts {
   server: Server;
   hidden: HiddenDocuments;
   conversations: Conversations;
+  questions: Questions;
   log: vscode.LogOutputChannel;
 }
 
@@ -41,7 +45,7 @@ export class Places implements vscode.Disposable {
   constructor(private readonly parts: Parts) {
     const { extension, server, conversations, log } = parts;
     this.language = new LanguageFeatures(parts.hidden);
-    this.sideConversations = new SideConversations(() => server.connect(), sessionFolders);
+    this.sideConversations = new SideConversations(() => server.connect(), sessionFolders, (id) => parts.questions.cancelAll(id));
     const ask = async (text: string, attachments: Attachment[]): Promise<void> => {
       const { panel, session } = conversations.active;
       await panel.show(true);
@@ -90,6 +94,11 @@ export class Places implements vscode.Disposable {
     this.language.listen(client);
   }
 
+  /** What is at work beside North's own chats. */
+  get aside(): Worker {
+    return this.sideConversations;
+  }
+
   /** Where what a conversation of VS Code's chat asks is shown; nothing for one that may not ask. */
   transcriptOf(sessionId: string): Transcript | undefined {
     return this.sideConversations.mayAsk(sessionId) ? this.parts.conversations.main.transcript : undefined;
@@ -113,7 +122,7 @@ async function mayEdit(session: Session): Promise<boolean> {
   const change = vscode.l10n.t("Switch to Agent");
   const anyway = vscode.l10n.t("Ask Anyway");
   const text = vscode.l10n.t("North is in Ask mode, in which it only reads.");
-  const chosen = await vscode.window.showInformationMessage(text, change, anyway);
+  const chosen = await showInfo(text, change, anyway);
   if (chosen === change) await session.setMode("agent");
   return chosen !== undefined;
 }

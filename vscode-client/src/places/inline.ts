@@ -3,6 +3,7 @@
 
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import { type Attachment, placeOf } from "../composer/chips";
 import { selection as selected } from "../composer/attachmentSources";
 import { partOf } from "./attachments";
@@ -32,7 +33,7 @@ export class InlineChat implements vscode.Disposable {
   async ask(): Promise<void> {
     const place = placeAt(vscode.window.activeTextEditor);
     if (place === undefined) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("North: put the cursor into a file first."));
+      void showInfo(vscode.l10n.t("North: put the cursor into a file first."));
       return;
     }
     this.close();

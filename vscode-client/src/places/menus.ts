@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import type { Register } from "../common/registering";
 import { linesOf } from "../composer/chips";
 import { attachmentsOf, fileOrFolder } from "../composer/attachmentSources";
@@ -34,7 +35,7 @@ async function attachFiles(chat: Chat, uri: unknown, all: unknown): Promise<void
   const named = chosen.length > 0 ? chosen : uri instanceof vscode.Uri ? [uri] : [vscode.window.activeTextEditor?.document.uri];
   const files = named.filter((one) => one?.scheme === "file");
   if (files.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("North: open the file to ask about first."));
+    void showInfo(vscode.l10n.t("North: open the file to ask about first."));
     return;
   }
   for (const file of files) {
@@ -51,7 +52,7 @@ async function isFolder(uri: vscode.Uri): Promise<boolean> {
 async function fixTest(chat: Chat, argument: unknown): Promise<void> {
   const { test, message } = testOf(argument);
   if (test?.uri === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("North: choose a test of a file in the list of tests."));
+    void showInfo(vscode.l10n.t("North: choose a test of a file in the list of tests."));
     return;
   }
   const words = message === undefined ? "" : typeof message.message === "string" ? message.message : message.message.value;

@@ -4,6 +4,7 @@ import type { CancellationToken } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { PromptBlock, PromptResult, Update, UpdateParams } from "../acp";
+import type { Worker } from "../common/idle";
 
 export interface Listener {
   update(update: Update): void;
@@ -17,15 +18,26 @@ export interface Folders {
   mcpServers: never[];
 }
 
-export class SideConversations {
+export class SideConversations implements Worker {
   private readonly listeners = new Map<string, Listener>();
+  private readonly turns = new Set<Promise<unknown>>();
   /** Open in the server that runs; another server knows none of them. */
   private readonly open = new Map<string, LanguageClient>();
 
   constructor(
     private readonly connect: () => Promise<LanguageClient>,
     private readonly folders: () => Folders,
+    /** A turn is over: nobody waits for what it asked. */
+    private readonly ended: (sessionId: string) => void = () => {},
   ) {}
+
+  get busy(): boolean {
+    return this.turns.size > 0;
+  }
+
+  async idle(): Promise<void> {
+    while (this.busy) await Promise.allSettled(this.turns);
+  }
 
   /** Takes what the server says about one of these conversations. */
   take({ sessionId, update }: UpdateParams): void {
@@ -64,11 +76,15 @@ export class SideConversations {
     const client = await this.connect();
     this.listeners.set(sessionId, listener);
     const cancelled = token.onCancellationRequested(() => void client.sendNotification("session/cancel", { sessionId }));
+    const turn = client.sendRequest<PromptResult>("session/prompt", { sessionId, prompt });
+    this.turns.add(turn);
     try {
-      return await client.sendRequest<PromptResult>("session/prompt", { sessionId, prompt });
+      return await turn;
     } finally {
       cancelled.dispose();
+      this.turns.delete(turn);
       this.listeners.delete(sessionId);
+      this.ended(sessionId);
     }
   }
 

@@ -4,6 +4,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
+import { showInfo } from "../common/notices";
 import { CLOSED, type Exit, exitOf, Output, terminalFor } from "./output";
 import { shortened } from "./problems";
 
@@ -36,7 +37,10 @@ export class Terminals implements vscode.Disposable {
   private made = 0;
 
   listen(client: LanguageClient, knows: (sessionId: string) => boolean): void {
-    client.onRequest("terminal/create", (params: Create) => this.create(params, knows));
+    client.onRequest("terminal/create", (params: Create, token: vscode.CancellationToken) => {
+      if (!knows(params.sessionId)) throw new Error("there is no such conversation here");
+      return this.create(params, token, () => client.isRunning());
+    });
     client.onRequest("terminal/output", (params: Named) => this.find(params).output());
     client.onRequest("terminal/wait_for_exit", (params: Named, token: vscode.CancellationToken) => this.find(params).wait(token));
     client.onRequest("terminal/kill", async (params: Named) => {
@@ -58,11 +62,11 @@ export class Terminals implements vscode.Disposable {
   show(): void {
     const terminal = [...this.running.values()].at(-1)?.terminal ?? this.ended.at(-1);
     if (terminal !== undefined) terminal.show();
-    else void vscode.window.showInformationMessage(vscode.l10n.t("North: no command has run in a terminal yet."));
+    else void showInfo(vscode.l10n.t("North: no command has run in a terminal yet."));
   }
 
-  private async create(params: Create, knows: (sessionId: string) => boolean): Promise<{ terminalId: string }> {
-    if (!knows(params.sessionId)) throw new Error("there is no such conversation here");
+  /** Nothing runs for a server that has withdrawn its request, or has ended (`isAsked`) while the shell started. */
+  private async create(params: Create, token: vscode.CancellationToken, isAsked: () => boolean): Promise<{ terminalId: string }> {
     const argv = [params.command, ...(params.args ?? [])];
     const limit = Math.min(params.outputByteLimit ?? DEFAULT_LIMIT, MOST_BYTES);
     const { shellPath, line, env: more } = terminalFor(argv, process.platform);
@@ -77,7 +81,8 @@ export class Terminals implements vscode.Disposable {
     });
     terminal.show(true);
     try {
-      const shell = await integrationOf(terminal);
+      const shell = await integrationOf(terminal, token);
+      if (token.isCancellationRequested || !isAsked()) throw new vscode.CancellationError();
       const running = new Running(terminal, params.sessionId, new Output(limit));
       running.start(shell, line);
       this.made += 1;
@@ -176,17 +181,23 @@ class Running {
   }
 }
 
-/** Throws when the shell does not tell about its commands in time. */
-function integrationOf(terminal: vscode.Terminal): Promise<vscode.TerminalShellIntegration> {
+/** Throws when the shell does not tell about its commands in time, when nobody waits for it any more, and when it is closed. */
+function integrationOf(terminal: vscode.Terminal, token: vscode.CancellationToken): Promise<vscode.TerminalShellIntegration> {
   return new Promise((resolve, reject) => {
     const done = (end: () => void): void => {
       clearTimeout(timer);
-      listener.dispose();
+      vscode.Disposable.from(...listeners).dispose();
       end();
     };
-    const listener = vscode.window.onDidChangeTerminalShellIntegration(({ terminal: changed, shellIntegration }) => {
-      if (changed === terminal) done(() => resolve(shellIntegration));
-    });
+    const listeners = [
+      vscode.window.onDidChangeTerminalShellIntegration(({ terminal: changed, shellIntegration }) => {
+        if (changed === terminal) done(() => resolve(shellIntegration));
+      }),
+      vscode.window.onDidCloseTerminal((closed) => {
+        if (closed === terminal) done(() => reject(new Error("the user has closed the terminal before the command could run")));
+      }),
+      token.onCancellationRequested(() => done(() => reject(new vscode.CancellationError()))),
+    ];
     const missing = "the terminal has no shell integration; VS Code's setting terminal.integrated.shellIntegration.enabled switches it on";
     const timer = setTimeout(() => done(() => reject(new Error(missing))), INTEGRATION_MS);
     const { shellIntegration } = terminal;

@@ -6,6 +6,8 @@ import * as vscode from "vscode";
 const { l10n } = vscode;
 
 import type { PermissionOption } from "../acp";
+import { showInfo, showUntil, showWarning } from "../common/notices";
+import { visible } from "../common/visible";
 import type { OpenQuestion, Questions } from "./questions";
 
 /** A dialog shows no more than so much; what is longer has to be read in the chat. */
@@ -23,11 +25,10 @@ export function announceQuestions(questions: Questions, showChat: (question: Ope
 /** Stays until the question is decided, and cannot decide it. */
 function notify(question: OpenQuestion): Thenable<void> {
   const { command } = question;
-  const asked = withoutLinks(question.title);
+  const asked = question.title;
   const said = asked.startsWith("North ") ? asked : l10n.t("North asks {0}", asked);
-  const what = command === undefined ? said : l10n.t("North asks to run {0}", withoutLinks(shortened(command)));
-  const title = `${what} [${l10n.t("Show")}](command:north.showWaiting)`;
-  return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
+  const what = command === undefined ? said : l10n.t("North asks to run {0}", shortened(command));
+  return showUntil(question.done, what, l10n.t("Show"), "showWaiting");
 }
 
 /** Runs the command that the chat shows, once the user has seen it here as well. */
@@ -35,9 +36,14 @@ export async function runShown(questions: Questions, showChat: () => Promise<voi
   const [question] = questions.open;
   if (question?.kind !== "command") return showChat(); // something else is asked first
   const text = question.command ?? question.title;
+  if (visible(text) !== text) {
+    await showChat();
+    void showInfo(l10n.t("North: this command has characters that cannot be seen as they are. The chat marks them: read and run it there."));
+    return;
+  }
   if (text.length > MOST_CHARACTERS || text.split("\n").length > MOST_LINES) {
     await showChat();
-    void vscode.window.showInformationMessage(l10n.t("North: this command is too long for a dialog. Read and run it in the chat."));
+    void showInfo(l10n.t("North: this command is too long for a dialog. Read and run it in the chat."));
     return;
   }
   const detail = [text, ...question.details].join("\n\n");
@@ -53,8 +59,9 @@ export async function confirmLasting(question: OpenQuestion, option: PermissionO
   const here = l10n.t("Only in This Conversation");
   const may = mayHoldForConversation(question, option) ? [here] : [];
   const options = { modal: true, detail: `${scope}\n\n${back}` };
-  const chosen = await vscode.window.showWarningMessage(`${option.name}?`, options, l10n.t("Keep Asking"), option.name, ...may);
-  return chosen === option.name ? "project" : chosen === here ? "session" : undefined;
+  const yes = visible(option.name);
+  const chosen = await showWarning(`${yes}?`, options, l10n.t("Keep Asking"), yes, ...may);
+  return chosen === yes ? "project" : chosen === here ? "session" : undefined;
 }
 
 /** The server knows it for all edits and for all commands. */
@@ -64,7 +71,7 @@ export function mayHoldForConversation(question: OpenQuestion, option: Permissio
 
 /** The first button is the one that Enter presses: it allows nothing. */
 export async function confirm(question: string, detail: string, yes: string, no: string): Promise<boolean> {
-  return (await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes)) === yes;
+  return (await showWarning(question, { modal: true, detail }, no, yes)) === yes;
 }
 
 /** For a server that does not say it. */
@@ -78,11 +85,6 @@ function scopeOf(question: OpenQuestion, option: PermissionOption): string {
 }
 
 function shortened(command: string): string {
-  const line = command.replace(/\s*\n\s*/g, " ⏎ ");
+  const line = visible(command).replace(/\s*\n\s*/g, " ⏎ ");
   return line.length > 60 ? l10n.t("{0} … ({1} characters)", line.slice(0, 60), command.length) : line;
-}
-
-/** In a notification, which would read a link in it. */
-export function withoutLinks(text: string): string {
-  return text.replace(/[[\]()`]/g, (character) => ({ "[": "⁅", "]": "⁆", "(": "❨", ")": "❩" })[character] ?? "");
 }

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Permission } from "../acp";
 import type { Session } from "../chat/session";
+import { showInfo } from "../common/notices";
 
 const BROAD = ["all edits", "all commands"];
 
@@ -26,7 +27,7 @@ export class Permissions implements vscode.Disposable {
     await session.askPermissions();
     const rows = session.permissions;
     if (rows.length === 0) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("North: nothing is allowed without a question here."));
+      void showInfo(vscode.l10n.t("North: nothing is allowed without a question here."));
       return;
     }
     const items = rows.map((row) => ({

@@ -5,7 +5,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import type { Parts } from "../acp";
-import { withoutLinks } from "./approvals";
+import { showUntil, showWarning } from "../common/notices";
 import type { Place } from "./hunks";
 import type { Answer, ProposedFile } from "./proposal";
 import type { OpenQuestion, Questions } from "./questions";
@@ -187,7 +187,7 @@ export class Proposals implements vscode.Disposable {
   private settle(question: OpenQuestion, kind: "allow_once" | "allow_always", answer: Answer, more: Parts): void {
     if (answer.what === "impossible") {
       const name = path.basename(answer.file.path);
-      void vscode.window.showWarningMessage(
+      void showWarning(
         vscode.l10n.t(
           "North: {0} is to be deleted, so its right side cannot hold another text. Undo the change there, or reject the file to keep it.",
           name,
@@ -202,10 +202,9 @@ export class Proposals implements vscode.Disposable {
 
   /** Tells of an edit without opening it, until it is decided; the link decides nothing. */
   private offer(question: OpenQuestion): Thenable<void> {
-    const [first = "", ...others] = question.diffs.map(({ path: file }) => withoutLinks(path.basename(file)));
+    const [first = "", ...others] = question.diffs.map(({ path: file }) => path.basename(file));
     const what = others.length > 0 ? vscode.l10n.t("{0} and {1} more", first, others.length) : first;
-    const title = vscode.l10n.t("North proposes to change {0}. [Show Changes](command:north.showChanges)", what);
-    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
+    return showUntil(question.done, vscode.l10n.t("North proposes to change {0}", what), vscode.l10n.t("Show Changes"), "showChanges");
   }
 
   private async wait(question: OpenQuestion): Promise<void> {

@@ -4,6 +4,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
+import { showInfo } from "../common/notices";
 import type { Turn } from "./checkpoints";
 import { closeTabs } from "./tabs";
 import { unapply } from "./unapply";
@@ -47,7 +48,7 @@ export class TurnDiffs implements vscode.TextDocumentContentProvider, vscode.Dis
     }
     const [first] = rows;
     if (first === undefined) {
-      void vscode.window.showInformationMessage(vscode.l10n.t("North: these files are as they were before, or hold no text."));
+      void showInfo(vscode.l10n.t("North: these files are as they were before, or hold no text."));
     } else if (rows.length === 1 && first[1] !== undefined) {
       const [uri, before, now] = first;
       await vscode.commands.executeCommand("vscode.diff", before, now, vscode.l10n.t("{0}: changed by North", path.basename(uri.fsPath)));

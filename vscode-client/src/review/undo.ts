@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
+import { showInfo, showWarning } from "../common/notices";
 import type { Checkpoint } from "./checkpoints";
 
 const { l10n } = vscode;
@@ -42,7 +43,7 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
   const { checkpoints } = await session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {});
   const edits = checkpoints.filter((one) => one.kind === "edit" && one.files.some((file) => !file.undone)).reverse();
   if (edits.length === 0) {
-    void vscode.window.showInformationMessage(l10n.t("North: this conversation has no edit to undo."));
+    void showInfo(l10n.t("North: this conversation has no edit to undo."));
     return;
   }
   const items = edits.map((one) => ({
@@ -69,7 +70,7 @@ export async function decide(paths: string[]): Promise<Conflicts | undefined> {
   };
   const detail = `${paths.join("\n")}\n\n${l10n.t("These files were changed later at the same place.")}`;
   const options = { modal: true, detail };
-  const chosen = await vscode.window.showWarningMessage(l10n.t("North cannot undo everything."), options, ...Object.keys(answers));
+  const chosen = await showWarning(l10n.t("North cannot undo everything."), options, ...Object.keys(answers));
   return chosen === undefined ? undefined : answers[chosen];
 }
 
@@ -79,8 +80,8 @@ export function tell({ files }: Outcome): void {
   const names = (some: typeof files) => some.map((file) => file.path).join(", ");
   if (left.length > 0) {
     const reasons = left.map((file) => `${file.path} (${file.detail ?? file.outcome})`).join(", ");
-    const words = l10n.t("North left as it is: {0}.", reasons);
-    void vscode.window.showWarningMessage(done.length > 0 ? `${words} ${l10n.t("Restored: {0}.", names(done))}` : words);
+    const words = l10n.t("North: not restored: {0}.", reasons);
+    void showWarning(done.length > 0 ? `${words} ${l10n.t("Restored: {0}.", names(done))}` : words);
   } else {
     const told = done.length > 0 ? l10n.t("North restored {0}", names(done)) : l10n.t("North restored nothing: the files are already in that state");
     void vscode.window.setStatusBarMessage(told, 6000);

@@ -70,7 +70,7 @@ export function loadPicture(mimeType: string, data: string): void {
   void addPicture(fromBase64(mimeType, data));
 }
 
-/** A draft from the extension never takes the place of what is being written. */
+/** A draft that is offered never takes the place of what is being written. */
 export function offerDraft(text: string): void {
   if (input.value === "") setDraft(text);
 }

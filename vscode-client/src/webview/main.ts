@@ -34,8 +34,6 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       todo.showState(message.state);
       work.showState(message.state);
       return footer.showState(message.state);
-    case "draft":
-      return composer.offerDraft(message.text);
     case "restoreUnsent":
       return composer.restoreUnsent(message.text);
     case "conversation":

@@ -46,6 +46,7 @@ export const Uri = {
     const { protocol, pathname } = new URL(text);
     return { scheme: protocol.slice(0, -1), path: pathname, fsPath: pathname, toString: () => text };
   },
+  joinPath: (base: Address, ...names: string[]): Address => Uri.parse([base.toString(), ...names].join("/")),
 };
 
 interface TextDocument {
@@ -184,7 +185,15 @@ export function showTab(address: string): void {
   tabsChanged.fire();
 }
 
+export class CancellationError extends Error {}
+
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+
 export const ProgressLocation = { Notification: 15 };
+
+export const version = "1.100.0";
 
 /** A part that is named by what is bundled, and not used in tests. */
 export const env = {};

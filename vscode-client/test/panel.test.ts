@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import type { Uri, Webview } from "vscode";
+
+import type { PromptBlock } from "../src/acp";
+import { Panel } from "../src/chat/panel";
+import { Session } from "../src/chat/session";
+import { Transcript } from "../src/chat/transcript";
+import { ChatView } from "../src/chat/view";
+import type { Server } from "../src/common/server";
+import type { FromPage, ToPage } from "../src/messages";
+import { Questions } from "../src/review/questions";
+import { answers, EventEmitter, openFolder, Uri as address } from "./support/vscode";
+
+type Answers = Record<string, (params: { prompt?: PromptBlock[] }) => unknown>;
+
+const panels: Panel[] = [];
+afterEach(() => panels.splice(0).forEach((panel) => panel.dispose()));
+
+/** A chat's page that says what a test says, over a server that answers so. `connect` may fail. */
+function world(replies: Answers = {}, connect: () => Promise<void> = async () => undefined) {
+  openFolder("/repo");
+  const sent: string[] = [];
+  const client = {
+    async sendRequest(method: string, params: { prompt?: PromptBlock[] }): Promise<unknown> {
+      if (params.prompt !== undefined) sent.push(`${method} ${params.prompt.map((block) => (block.type === "text" ? block.text : block.type)).join(" + ")}`);
+      if (method === "session/new") return replies[method]?.(params) ?? { sessionId: "s1" };
+      return replies[method]?.(params) ?? (method === "session/prompt" ? { stopReason: "end_turn" } : {});
+    },
+    sendNotification: async (): Promise<void> => undefined,
+  };
+  const server = { connect: () => connect().then(() => client), running: client, onCrash: new EventEmitter().event, onRestart: new EventEmitter().event, offers: () => true };
+  const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
+  const transcript = new Transcript();
+  const questions = new Questions(() => transcript);
+  const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3]);
+  const revealed: boolean[] = [];
+  // The parts of these that a page uses here.
+  const proposals = { typing: { reset: () => undefined } } as unknown as ConstructorParameters<typeof Panel>[4];
+  const turns = { shownAnew: async () => undefined } as unknown as ConstructorParameters<typeof Panel>[5];
+  const extension = address.parse("file:///north") as unknown as Uri;
+  const panel = new Panel(extension, session, transcript, questions, proposals, turns, async (preserveFocus) => void revealed.push(preserveFocus), async () => undefined);
+  panels.push(panel);
+  const posted: ToPage[] = [];
+  let receive: (message: FromPage) => Promise<unknown> = async () => undefined;
+  const webview = {
+    onDidReceiveMessage: (listener: typeof receive) => (receive = listener),
+    postMessage: async (message: ToPage) => posted.push(message),
+    asWebviewUri: () => "",
+  };
+  return {
+    panel,
+    session,
+    transcript,
+    sent,
+    revealed,
+    posted,
+    fill: () => panel.fill(webview as unknown as Webview),
+    tell: (message: FromPage) => receive(message),
+    /** What the page has in its input, as it joins it. */
+    input: (typed = "") => posted.reduce((text, message) => (message.type !== "restoreUnsent" ? text : text === "" ? message.text : `${message.text}\n\n${text}`), typed),
+    notes: () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : [])),
+  };
+}
+
+const settled = () => new Promise(setImmediate);
+const picture = { label: "Picture", block: { type: "image" as const, mimeType: "image/png", data: "" } };
+
+test("a page that is made for a question takes no focus, though there was none before", async () => {
+  const { panel, revealed, fill, tell, posted } = world();
+  await panel.show(true);
+  fill();
+  await tell({ type: "ready" });
+  assert.deepEqual(revealed, [true]);
+  assert.deepEqual(posted.filter(({ type }) => type === "focus"), []);
+  await panel.show(false);
+  assert.deepEqual(posted.filter(({ type }) => type === "focus").length, 1);
+});
+
+test("the side bar's view that is not there yet is opened without the focus, too", async () => {
+  const called: unknown[] = [];
+  answers["north.chat.focus"] = (...given) => called.push(...given);
+  await new ChatView(() => 0).reveal(true);
+  assert.deepEqual(called, [{ preserveFocus: true }]);
+});
+
+test("what was sent while North started comes back when it cannot start: in its order, before what is typed by now", async () => {
+  let fail = (_: Error): void => undefined;
+  const { fill, tell, input, sent } = world({}, () => new Promise((_, reject) => (fail = reject)));
+  fill();
+  const begun = [tell({ type: "ready" }), tell({ type: "send", text: "one" }), tell({ type: "send", text: "two" }), tell({ type: "steer", text: "three" })];
+  await settled();
+  fail(new Error("no Python"));
+  await Promise.all(begun);
+  assert.equal(input("four"), "one\n\ntwo\n\nthree\n\nfour");
+  assert.deepEqual(sent, []);
+});
+
+test("several messages that are not sent come back in their order, as when another conversation is chosen", async () => {
+  const { panel, fill, tell, input } = world();
+  fill();
+  await tell({ type: "ready" });
+  for (const text of ["one", "", "two"]) panel.take({ text, attachments: [] });
+  await settled();
+  assert.equal(input("three"), "one\n\ntwo\n\nthree");
+});
+
+test("while another North has the conversation, or has not left it, nothing is sent or steered, and nothing lost", async () => {
+  const { session, fill, tell, input, sent, notes } = world();
+  fill();
+  await tell({ type: "ready" });
+  const by = { client: "Neovim", pid: 7, leaving: false };
+  session.elsewhereChanged({ sessionId: "s1", event: "open_elsewhere", by: { ...by, leaving: true } });
+  await tell({ type: "steer", text: "one" });
+  session.elsewhereChanged({ sessionId: "s1", event: "open_elsewhere", by });
+  await tell({ type: "steer", text: "two" });
+  await tell({ type: "send", text: "three" });
+  await settled();
+  assert.deepEqual(sent, []);
+  assert.deepEqual(input().split("\n\n").sort(), ["one", "three", "two"]);
+  assert.deepEqual(notes().map((text) => text.split(/[ :]/, 3).join(" ")), ["What ran before", "This conversation is", "This conversation is"]);
+});
+
+test("Try Again sends the failed message with what went along with it, and leaves what is attached by now", async () => {
+  const { panel, transcript, fill, tell, sent } = world();
+  fill();
+  await tell({ type: "ready" });
+  panel.composer.add(picture);
+  await tell({ type: "send", text: "look" });
+  transcript.fail("not reached", "network");
+  panel.composer.add({ label: "b.py", block: { type: "resource_link", uri: "file:///b.py", name: "b.py" } });
+  await tell({ type: "failure", action: "again" });
+  assert.deepEqual(sent, ["session/prompt look + image", "session/prompt look + image"]);
+  assert.equal(panel.composer.isEmpty, false);
+});
+
+test("Try Again does not go back to the message that is being edited meanwhile", async () => {
+  const rewound: unknown[] = [];
+  const { transcript, fill, tell, sent } = world({ "_north/sessions/rewind": (params) => (rewound.push(params), { files: [], prompt: [{ type: "text", text: "first" }] }) });
+  fill();
+  await tell({ type: "ready" });
+  await tell({ type: "send", text: "look" });
+  transcript.fail("not reached", "network");
+  await tell({ type: "prompt", entry: "e1", act: "edit" });
+  await tell({ type: "failure", action: "again" });
+  assert.equal(rewound.length, 1); // a look, for the edit
+  assert.deepEqual(sent, ["session/prompt look", "session/prompt look"]);
+});
+
+test("with no turn that runs, words for it are a message: also one that takes the place of another", async () => {
+  const { fill, tell, sent } = world({ "_north/sessions/rewind": () => ({ files: [], prompt: [{ type: "text", text: "first" }] }) });
+  fill();
+  await tell({ type: "ready" });
+  await tell({ type: "prompt", entry: "e1", act: "edit" });
+  await tell({ type: "steer", text: "better" });
+  assert.deepEqual(sent, ["session/prompt better"]);
+});
+
+test("whatever fails of what is done in the chat is said there", async () => {
+  const { session, fill, tell, notes } = world();
+  fill();
+  await tell({ type: "ready" });
+  session.stop = async () => Promise.reject(new Error("the pipe is closed"));
+  answers["north.showLog"] = () => Promise.reject(new Error("there is no log"));
+  await tell({ type: "stop" });
+  await tell({ type: "run", command: "north.showLog" });
+  assert.deepEqual(notes(), ["the pipe is closed", "there is no log"]);
+});
