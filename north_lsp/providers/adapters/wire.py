@@ -218,7 +218,7 @@ async def _limited(waiting: Awaitable[Any], deadline: float, timeouts: Timeouts)
         with anyio.fail_after(max(deadline - anyio.current_time(), 0)):
             return await _translated(waiting, timeouts)
     except TimeoutError:
-        raise _LimitHit(f"did not go on for {timeouts.request:g} s (provider.requestTimeoutS)") from None
+        raise _LimitHit(f"did not continue for {timeouts.request:g} s (provider.requestTimeoutS)") from None
 
 
 async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:

@@ -74,7 +74,7 @@ async def test_signs_of_life_alone_do_not_keep_a_request_up(monkeypatch: pytest.
     for chunks in ([PING] * 20, [WORD, *[PING] * 20], [b": still here\n\n"] * 20):
         end = await last_of(monkeypatch, [*chunks, END], Timeouts(15, 120, 600), 100)
         assert isinstance(end, Failed)
-        assert "did not go on for 600 s (provider.requestTimeoutS)" in end.message
+        assert "did not continue for 600 s (provider.requestTimeoutS)" in end.message
 
 
 @pytest.mark.parametrize("limits", [Timeouts(15, None, None), Timeouts(15, 120, None), Timeouts(15, None, 600)])
