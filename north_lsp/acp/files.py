@@ -48,6 +48,7 @@ class ClientFiles:
         self._known: set[Path] = set()
         self._seconds = seconds
         self._silent_until = 0.0
+        self._drops_last_newline = False
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         """Return the client's texts of the files that this session has touched, since ACP does not tell which files are
@@ -105,10 +106,21 @@ class ClientFiles:
         self._silent_until = 0.0
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
-            return content
+            return await self._whole(path, content)
         if await anyio.to_thread.run_sync(disk_size, path) is None:  # many clients answer a missing file with an error
             return None
         raise self._unknown(path, why)
+
+    async def _whole(self, path: Path, content: str) -> str:
+        """Return a text with the newline at its end that some clients leave out: they do so if that is all in which it
+        differs from the disk's."""
+        if not content or content.endswith(("\n", "\r")):
+            return content
+        disk = await anyio.to_thread.run_sync(disk_text, path)
+        if disk is None or not disk.text.endswith("\n"):
+            return content
+        self._drops_last_newline = self._drops_last_newline or is_same(f"{content}\n", disk.text)
+        return f"{content}\n" if self._drops_last_newline else content
 
     def _unknown(self, path: Path, why: str) -> UnsavedUnknown:
         self._diagnostics.warning("client_file_unknown", path=str(path), message=why)

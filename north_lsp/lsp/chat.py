@@ -20,7 +20,7 @@ from north_lsp.display import one_line, sentence, visible
 from north_lsp.lsp import chat_text
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.chat_edits import ChatEdits, Refused
-from north_lsp.lsp.conversation import Asked, CurrentConversation
+from north_lsp.lsp.conversation import Asked, CurrentConversation, Turned
 from north_lsp.lsp.file_actions import Task, file_part, read_task
 from north_lsp.lsp.initialize import LspClient
 from north_lsp.lsp.own_chat import OwnChat
@@ -253,8 +253,7 @@ class Chat:
             await self.tell(str(error), _ERROR)
             return
         document = self._conversation.document
-        for text in turned.unanswered:
-            await self.tell(f"Not sent, since the turn was stopped: {one_line(text, 200)}. Send it again if you like.")
+        await self.tell_unanswered(turned)
         if document is None or document.id != turned.conversation_id:
             return
         if document.is_lost:
@@ -266,6 +265,11 @@ class Chat:
         if self._edits.opened(document.path) is None or not self._edits.edits:
             cut = turned.text if len(turned.text) <= _LONGEST_MESSAGE else turned.text[:_LONGEST_MESSAGE] + " …"
             await self.tell(f"{cut}\n\nThe conversation is in {document.path}.")
+
+    async def tell_unanswered(self, turned: Turned) -> None:
+        """Tell the user which prompts waited for a turn in vain."""
+        for text in turned.unanswered:
+            await self.tell(f"Not sent, since the turn was stopped: {one_line(text, 200)}. Send it again if you like.")
 
     async def _run(self, given: dict[str, Any]) -> object:
         """Send a prompt that was not written in the document: `{text}` or the bare text → `{conversationId}`. During a

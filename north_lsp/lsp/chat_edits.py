@@ -20,6 +20,7 @@ from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.uris import local_path
 from north_lsp.workspace.edit.positions import position_of
+from north_lsp.workspace.text import to_newlines
 
 _APPLY_SECONDS = 10.0
 _LOST_SECONDS = 2.0  # after which an edit is sent again to an editor that loses messages; versions keep it from two
@@ -141,13 +142,13 @@ class ChatEdits:
     async def _is_told(self, opened: OpenText, insertion: Insertion, changed: anyio.Event, *, applied: bool) -> bool:
         """Wait until the editor has told of an insertion, for a limited time. Returns whether it was made; `applied` is
         what the editor has said of it, and `changed` comes from before."""
-        before = opened.text.count(insertion.text)
+        before = _count(insertion.text, opened.text)
         with anyio.move_on_after(_TOLD_SECONDS if applied else _SYNC_SECONDS) as limit:
             while True:
                 now = next((one for one in self._bridge.texts.all() if one.uri == opened.uri), None)
                 if now is None:  # it was closed
                     return applied
-                if now.text.count(insertion.text) > before:
+                if _count(insertion.text, now.text) > before:
                     return True
                 if now != opened:
                     if not applied:
@@ -218,3 +219,8 @@ def write_document(path: Path, text: str) -> None:
         systems.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _count(part: str, text: str) -> int:
+    """Count a part in a text, whatever line ends the editor keeps."""
+    return to_newlines(text, "\n").count(to_newlines(part, "\n"))

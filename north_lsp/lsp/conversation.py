@@ -74,7 +74,7 @@ class CurrentConversation:
         self._factory = factory
         self._editor = editor
         self._progress = progress
-        self._asking = anyio.Lock()
+        self._asking, self._opening = anyio.Lock(), anyio.Lock()
         self._waiting: list[anyio.CancelScope] = []  # the scopes of prompts whose turn has not begun
 
     @property
@@ -95,18 +95,22 @@ class CurrentConversation:
 
     async def current(self) -> Session:
         """Return the conversation to continue. If folders were opened or closed since, it is opened again with the
-        current ones; another main folder is another project and starts a new conversation."""
-        session, roots = self.session, self.roots()
-        if session is None:
-            return self._start()
-        if session.roots == roots.roots:
-            return session
-        await session.close("exit")
-        try:
-            self.session = await self._factory.open(session.id, roots)
-        except (UnknownConversation, OtherProject, UnlikeFolder):
-            return self._start()
-        return self.session
+        current ones, after the turn that runs; another main folder is another project and starts a new conversation."""
+        async with self._opening:
+            session = self.session
+            if session is not None and session.is_running:
+                return session
+            roots = self.roots()
+            if session is None:
+                return self._start()
+            if session.roots == roots.roots:
+                return session
+            await session.close("exit")
+            try:
+                self.session = await self._factory.open(session.id, roots)
+            except (UnknownConversation, OtherProject, UnlikeFolder):
+                return self._start()
+            return self.session
 
     def _start(self) -> Session:
         self.session = self._factory.new(self.roots(), self.mode)
@@ -147,6 +151,8 @@ class CurrentConversation:
             await session.replay(self._editor.show)
             for warning in session.load_warnings:
                 await self._editor.show(Notice("warning", warning))
+            for text in _given_back(session):
+                await self._editor.show(Notice("warning", f"Not sent when this was open before: {visible(text)}"))
             await session.recover()
             await self._arrived(switch, session)
             return session, self._editor.take_answer()
@@ -211,6 +217,7 @@ class CurrentConversation:
                             asked.call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(asked.waiting)
                         stopped, unanswered = await self._turn(session, asked, running)
+                        unanswered += [text for text in _given_back(session) if text not in unanswered]
                         if session.moved_to is None:
                             await self._catch_up()  # before the user is told that the turn has ended, and may write on
                     answer, wanted = self._editor.take_answer(), self._editor.take_wanted()
@@ -275,6 +282,13 @@ class CurrentConversation:
 
 async def _nothing() -> None:
     pass
+
+
+def _given_back(session: Session) -> list[str]:
+    """Return the texts of prompts that waited and will not be sent. The caller tells the user."""
+    back = session.unsent.pop()
+    session.unsent.confirm(back)
+    return [one.text for one in back]
 
 
 def _give_up(session: Session, running: anyio.CancelScope) -> None:

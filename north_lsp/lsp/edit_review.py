@@ -6,7 +6,7 @@ They all decide the same pending review; the first that decides it closes the ot
 import contextlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -49,8 +49,9 @@ Ask = Callable[[str, dict[str, str], bool], Awaitable[str | None]]
 
 
 class EditReviews:
-    """The edit that waits for a decision, if there is one. `ask` asks a question and returns the kind of the chosen
-    action, "unable" if the client has no questions, None if the question was closed."""
+    """The edits that wait for a decision: of the conversation, and of agents in the background. `ask` asks a question
+    and returns the kind of the chosen action, "unable" if the client has no questions, None if the question was
+    closed."""
 
     def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, ask: Ask, marks: Marks) -> None:
         self._peer = peer
@@ -58,12 +59,12 @@ class EditReviews:
         self._client = client
         self._ask = ask
         self._marks = marks
-        self._pending: PendingReview | None = None
+        self._all: list[PendingReview] = []
 
     async def decide(self, review: EditReview) -> EditDecision:
         """Ask about an edit until it is decided; closing the question rejects it."""
         async with self._document(review) as pending:
-            self._pending = pending
+            self._all.append(pending)
             try:
                 shown = await show(self._peer, self._client, pending.path)
                 await self._mark(pending)
@@ -73,7 +74,7 @@ class EditReviews:
                     await pending.done.wait()
                     tasks.cancel_scope.cancel()
             finally:
-                self._pending = None
+                self._all.remove(pending)
                 with anyio.CancelScope(shield=True):
                     await self._unmark(pending)
                     await self._refresh()
@@ -131,29 +132,35 @@ class EditReviews:
             await self._marks.put("proposed", change.path, code_lenses.diagnostics(pending, change.path))
 
     async def _unmark(self, pending: PendingReview) -> None:
-        for change in pending.files:
-            await self._marks.put("proposed", change.path, [])
+        for path in (change.path for change in pending.files):
+            others = (code_lenses.diagnostics(one, path) for one in self._undecided())
+            await self._marks.put("proposed", path, next(filter(None, others), []))
 
     # -- from the editor -----------------------------------------------------------------------------------------------
 
     def pending(self, given: dict[str, Any]) -> PendingReview:
         """Return the pending review that a command is about. Raises RpcError."""
-        pending, id = self._pending, given.get("reviewId")
-        if pending is None or pending.done.is_set() or (id is not None and id != pending.id):
-            raise RpcError(RESOURCE_NOT_FOUND, "no such edit is waiting for a decision")
-        return pending
+        id = given.get("reviewId")
+        for pending in self._undecided():
+            if id is None or id == pending.id:
+                return pending
+        raise RpcError(RESOURCE_NOT_FOUND, "no such edit is waiting for a decision")
+
+    def _undecided(self) -> Iterator[PendingReview]:
+        """Yield the edits that wait, the newest first."""
+        return (one for one in reversed(self._all) if not one.done.is_set())
 
     @property
     def waiting(self) -> PendingReview | None:
-        """The edit that waits for a decision, if there is one."""
-        pending = self._pending
-        return pending if pending is not None and not pending.done.is_set() else None
+        """The newest edit that waits for a decision, if there is one."""
+        return next(self._undecided(), None)
 
     def hover(self, path: Path | None, line: int) -> str | None:
         """Return the change that waits at a line of a file, as Markdown."""
-        if self.waiting is None or path is None:
+        if path is None:
             return None
-        text = code_lenses.hunk_at(self.waiting, Path(os.path.realpath(path)), line)
+        found = (code_lenses.hunk_at(one, Path(os.path.realpath(path)), line) for one in self._undecided())
+        text = next((one for one in found if one is not None), None)
         return f"North proposes:\n\n{fenced(visible(text).rstrip(), 'diff')}" if text is not None else None
 
     async def command(self, given: dict[str, Any], *, accepts: bool) -> dict[str, Any]:
@@ -206,12 +213,13 @@ class EditReviews:
         return await anyio.to_thread.run_sync(code_lenses.actions, pending, path, text, first, last)
 
     async def _opened(self, params: dict[str, Any]) -> tuple[PendingReview, Path, str] | None:
-        pending, document = self._pending, params.get("textDocument")
+        document = params.get("textDocument")
         named = local_path(document.get("uri")) if isinstance(document, dict) else None
-        if pending is None or pending.done.is_set() or named is None:
+        if named is None:
             return None
         path = Path(os.path.realpath(named))
-        if path != pending.path and all(change.path != path for change in pending.files):
+        about = (one for one in self._undecided() if path in (one.path, *(change.path for change in one.files)))
+        if (pending := next(about, None)) is None:
             return None
         text = await self._text(pending) if path == pending.path else await self._documents.read_unsaved(path)
         return (pending, path, text) if text is not None else None

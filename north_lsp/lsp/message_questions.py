@@ -49,14 +49,19 @@ class MessageQuestions:
         self._peer = peer
         self._note = note
         self._count = 0
-        self.waiting: Question | None = None
+        self._open: list[Question] = []
         self.on_change: Callable[[], Awaitable[None]] = _nothing
+
+    @property
+    def waiting(self) -> Question | None:
+        """The newest question that waits for an answer, if there is one."""
+        return self._open[-1] if self._open else None
 
     async def ask(self, message: str, actions: Mapping[str, str], level: int, *, is_beside: bool = False) -> str | None:
         """Ask; returns what the chosen action means, None if the question was closed. `is_beside`: what it is about is
         open whole in a document of its own. Raises RpcError."""
         self._count += 1
-        question, before = Question(f"question-{self._count}", actions), self.waiting
+        question = Question(f"question-{self._count}", actions)
         failed: list[RpcError] = []
         whole = f"**North asks:**\n\n{visible(message)}"
         if not is_beside and _is_long(message) and self._note(whole):
@@ -73,7 +78,7 @@ class MessageQuestions:
                 failed.append(error)
             question.done.set()
 
-        self.waiting = question
+        self._open.append(question)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(by_message)
@@ -81,7 +86,7 @@ class MessageQuestions:
                 await question.done.wait()
                 tasks.cancel_scope.cancel()
         finally:
-            self.waiting = before
+            self._open.remove(question)
             with anyio.CancelScope(shield=True):
                 await self.on_change()
         if failed:

@@ -158,6 +158,7 @@ class LspService:
         if not self._client.shows_results:
             return await self._chat.start(parts, text)
         turned = await self._conversation.ask(Asked(parts, text, call, params.get("workDoneToken")))
+        await self._chat.tell_unanswered(turned)
         return {"conversationId": turned.conversation_id, "stopReason": turned.stopped, "text": turned.text}
 
     async def _cancel(self, given: dict[str, Any], params: Params, call: Call) -> object:

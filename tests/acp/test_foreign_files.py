@@ -77,6 +77,22 @@ async def test_what_an_editor_makes_of_an_accepted_text_is_the_result(
         assert path.read_bytes() == b"import sys\nprint('old', sys.argv)\n"
 
 
+async def test_a_newline_that_a_client_leaves_out_at_the_end_is_no_unsaved_change_and_stays(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "a.py"
+    path.write_text("x = 1\n")
+    async with foreign(world, Habits(drops_last_newline=True)) as client:
+        command = call("shell_run", command="cat a.py")
+        _, done, ran = await turn(client, server, call("read_file", path="a.py"), replace("x = 1", "x = 2"), command)
+        assert "notices" not in done["data"]
+        assert path.read_text() == "x = 2\n"
+        assert "not saved" not in str(ran) + str(client.questions)
+        client.buffers[path] = "x = 2\ny = 3\n"  # typed, and not saved
+        _, done = await turn(client, server, call("read_file", path="a.py"), replace("x = 2", "x = 4"))
+        assert path.read_text() == "x = 4\ny = 3\n"
+
+
 async def test_a_batch_stands_whole_when_the_client_adds_a_final_newline(world: World, server: ModelServer) -> None:
     for name in ("a.txt", "b.txt"):
         (world.project / name).write_text("one\ntwo")

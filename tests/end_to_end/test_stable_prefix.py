@@ -125,6 +125,12 @@ class Life:
         params = {"sessionId": self.session, "configId": "model", "value": model}
         await self.client.request("session/set_config_option", params)
 
+    async def only_ask(self) -> None:
+        """A turn in the mode that only reads, and back."""
+        for mode in ("ask", "agent"):
+            await self.client.request("session/set_mode", {"sessionId": self.session, "modeId": mode})
+            await self.look()
+
     async def load(self) -> None:
         await self.client.request("session/close", {"sessionId": self.session})
         await self.client.request("session/load", {"sessionId": self.session, **self.where})
@@ -172,33 +178,34 @@ async def test_each_request_begins_with_the_whole_one_before(
         await life.open()
         happenings = [life.talk, life.look, life.break_off, life.fail, life.fall_back, life.go_on, life.steer]
         happenings += [life.cancel, life.switch, life.load, life.command, life.summarize]
-        happenings += [life.delegate, life.use_server, life.fetch]
+        happenings += [life.delegate, life.use_server, life.fetch, life.only_ask]
         order = [*happenings, *happenings]
         random.Random(seed).shuffle(order)
-        for happening in (life.talk, *order, life.talk):
+        for happening in (life.talk, life.fetch, *order, life.talk):  # the secret has its number before models say it
             await happening()
     # What another model has thought or signed is not sent, so each model has a chain of its own.
     signs = thinks or api in ("openai-responses", "google-generative-ai")
-    before: dict[str, tuple[str, list[str]]] = {}
+    before: dict[str, list[str]] = {}
+    heads: dict[tuple[str, bool], str] = {}  # the two modes have tools of their own
     grown = agents = 0
     for request in server.requests:
         assert SECRET not in request.raw.decode()
         if is_summary(request.body):
-            before = {chain: (fixed, []) for chain, (fixed, _) in before.items()}
+            before = {key: [] for key in before}
             continue
         chain = str(request.body.get("model") or request.path) if signs else ""
         fixed, items = told(request.body)
         if AGENT in fixed or AGENT in items[0]:
             agents += 1
             continue
-        if chain in before:
-            assert fixed == before[chain][0]
-            assert items[: len(before[chain][1])] == before[chain][1], [one.__name__ for one in order]
-        before[chain] = fixed, items
+        assert heads.setdefault((chain, '"edit_' in fixed), fixed) == fixed
+        assert items[: len(before.get(chain, []))] == before.get(chain, []), [one.__name__ for one in order]
+        before[chain] = items
         grown += 1
     assert grown > 20
+    assert {changes for _, changes in heads} == {True, False}
     assert agents == 4
-    assert len(site.asked) == 2
+    assert len(site.asked) == 3
     sent = "".join(request.raw.decode() for request in server.requests)
     for words in ("echo: <<$env:S0>>", "The token is <<$env:S0>>", "It is <<$env:S0>>."):
         assert words in sent

@@ -303,7 +303,7 @@ async def test_going_back_elsewhere_shows_what_there_is_now(world: World, server
         assert texts(second) == "One.Three."
 
 
-@pytest.mark.parametrize("way", ["taken over", "closed there"])
+@pytest.mark.parametrize("way", ["taken over", "closed there", "closed there, and another mode set"])
 async def test_the_shell_begins_anew_and_that_is_said(world: World, server: ModelServer, way: str) -> None:
     where, told = call("shell_run", command="pwd; echo $MARK"), "The shell starts again here, in the main folder"
     server.script(answer(Say("One.")), answer(where), answer(Say("I see.")))
@@ -319,6 +319,8 @@ async def test_the_shell_begins_anew_and_that_is_said(world: World, server: Mode
         else:
             await first.request("session/close", {"sessionId": session})
             assert await elsewhere(second, None)
+            for mode in ("ask", "agent") if way.endswith("set") else ():
+                await second.request("session/set_mode", {"sessionId": session, "modeId": mode})
         assert await prompt(second, session, "Where are you?") == "end_turn"
         assert str(second.updates).count(told) == 1
         result = str(server.requests[-1].body["messages"][-1])
@@ -327,7 +329,7 @@ async def test_the_shell_begins_anew_and_that_is_said(world: World, server: Mode
         )
         assert f"{world.project}" in result
         assert "here" not in result.replace("there", "")
-        if way == "closed there":
+        if way != "taken over":
             return
         # The first one's own shell is not what the conversation says any more, either.
         server.script(answer(where), answer(Say("I see.")))

@@ -592,6 +592,48 @@ async def test_a_client_with_a_chat_of_its_own_has_code_actions_that_go_there(
         assert _said(client, "user_message_chunk") == ["Explain lines 5-7 of json/tool.py."]
 
 
+async def test_a_client_with_a_chat_of_its_own_has_lenses_and_language_features_too(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "many.py"
+    path.write_text("ITEM = 1\n")
+    edit = call("edit_replace_exact", path="many.py", old="ITEM", new="ENTRY")
+    server.script(answer(call("read_file", path="many.py")), answer(edit), answer(Say("Changed.")))
+    async with lsp_client(world, options={"acp": True}) as client:
+        client.open(path.as_uri())
+        uri = await opened(client)
+        assert {"Send", "Mode: agent", "Other conversations"} <= set(await client.lenses(uri))
+        client.write(uri, "/und")
+        place = {"line": client.text(uri).split("\n").index("/und"), "character": 4}
+        about = {"textDocument": {"uri": uri}}
+        found = await client.request("textDocument/completion", position=place, **about)
+        assert "/undo" in [item["label"] for item in found["items"]]
+        client.set(uri, client.text(uri).replace("/und", "Change it"))
+        assert [one["name"] for one in await client.request("textDocument/documentSymbol", **about)] == ["Change it"]
+        await client.press((await client.lenses(uri))["Send"])
+        await client.until(lambda: client.questions)
+        (waiting,) = client.diagnostics[path.as_uri()]
+        assert "waits for your decision" in waiting["message"]
+        await client.press((await client.lenses(path.as_uri()))["North: accept (+1/-1)"])
+        await answered(client, uri, "Changed.")
+        assert client.text(path.as_uri()) == "ENTRY = 1\n"
+        assert client.diagnostics[path.as_uri()] == []
+
+
+async def test_the_progress_of_a_turn_can_be_cancelled(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("I begin."), Gate("never")))
+    async with lsp_client(world) as client:
+        uri = await opened(client)
+        client.write(uri, "Go")
+        await client.command("north.send", {"uri": uri})
+        await server.reached("never")
+        (begun,) = [one for one in client.progress if one["kind"] == "begin"]
+        assert (begun["message"], begun["cancellable"]) == ("Go", True)
+        client.notify("window/workDoneProgress/cancel", token=client.token)
+        await answered(client, uri, "Stopped")
+        await asyncio.to_thread(server.wait_disconnect)
+
+
 def _said(client: LspClient, kind: str) -> list[str]:
     return [one["content"]["text"] for one in client.updates if one["sessionUpdate"] == kind]
 

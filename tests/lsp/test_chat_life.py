@@ -1,6 +1,7 @@
 """What becomes of the chat document while an answer comes: closed, opened again, saved, moved away, not to be changed;
 and another conversation beside it."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,62 @@ async def test_two_conversations_have_two_documents_and_the_answers_stay_apart(
         await answered(client, second, "meanwhile\n\n## North\n\nTwo again.")
         assert "Two" not in client.text(first)
         assert "One" not in client.text(second)
+
+
+async def test_an_editor_with_other_line_ends_has_each_piece_once(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Good morning.\nAnd a good day.\n", 3)))
+    async with lsp_client(world) as client:
+        client.newline = "\r\n"
+        uri = await opened(client)
+        client.set(uri, client.text(uri))
+        client.write(uri, "Hello")
+        await client.command("north.send", {"uri": uri})
+        await answered(client, uri, "And a good day.")
+        assert (client.text(uri).count("Good morning."), client.text(uri).count("And a good day.")) == (1, 1)
+
+
+async def test_folders_that_change_during_a_turn_count_after_it(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("It goes "), Gate("here"), Say("on.")))
+    other = world.folder / "other"
+    other.mkdir()
+    async with lsp_client(world) as client:
+        uri = await opened(client)
+        client.write(uri, "Hello")
+        await client.command("north.send", {"uri": uri})
+        await server.reached("here")
+        added = [{"uri": other.as_uri(), "name": "other"}]
+        client.notify("workspace/didChangeWorkspaceFolders", event={"added": added, "removed": []})
+        await client.command("north.models")
+        server.open("here")
+        await answered(client, uri, "It goes on.")
+
+
+async def test_what_waited_for_a_turn_that_was_stopped_is_told(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Hm."), Gate("never")))
+    async with lsp_client(world) as client:
+        uri = await opened(client)
+        client.write(uri, "Hello")
+        await client.command("north.send", {"uri": uri})
+        await server.reached("never")
+        await client.command("north.run", {"text": "later"})
+        await client.until(lambda: "later" in "".join(world.log_entries()), "stored")
+        await client.command("north.cancel")
+        await client.until(lambda: any("Not sent" in one and "later" in one for one in client.messages))
+
+
+async def test_what_a_server_that_ended_had_queued_is_told_when_its_conversation_is_loaded(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("Hm."), Gate("never")))
+    with suppress(LookupError):  # what ends the client kills the server
+        async with lsp_client(world) as client:
+            uri = await opened(client)
+            client.write(uri, "Hello")
+            await client.command("north.send", {"uri": uri})
+            await server.reached("never")
+            id = (await client.command("north.run", {"text": "later"}))["conversationId"]
+            await client.until(lambda: "later" in "".join(world.log_entries()), "stored")
+            raise LookupError
+    async with lsp_client(world) as client:
+        await client.command("north.loadConversation", {"conversationId": id})
+        await client.until(lambda: any("Not sent" in one and "later" in one for one in client.messages))

@@ -16,6 +16,7 @@ from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.lsp.code_lenses import actions, lenses
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
+from north_lsp.lsp.message_questions import MessageQuestions
 from north_lsp.lsp.pending_review import PendingReview
 from north_lsp.lsp.progress import Progress
 from north_lsp.lsp.review_document import ReviewProblem, document, read_document
@@ -527,3 +528,43 @@ def test_the_document_says_what_the_user_has_to_know() -> None:
     head = document(one.review.proposal, one.review.warnings).split("\n\n")[0]
     assert "# x is protected" in head
     assert "Deletes the empty folder e" in one.text()
+
+
+async def test_of_two_edits_that_wait_each_is_decided_for_itself() -> None:
+    """An agent in the background asks while the conversation asks."""
+    async with asking() as asked:
+        decided: list[EditDecision] = []
+
+        async def of_an_agent() -> None:
+            decided.append(await asked.north.review_edit(pending(change("b.txt")).review))
+
+        first = asked.north.reviews.waiting
+        assert first is not None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(of_an_agent)
+            while asked.north.reviews.waiting is first:
+                await anyio.sleep(0.001)
+            second = asked.north.reviews.waiting
+            assert second is not None
+            await asked.north.reviews.command({"reviewId": second.id}, accepts=False)
+        assert decided == [EditDecision("reject")]
+        assert asked.north.reviews.waiting is first
+        await asked.north.reviews.command({"reviewId": first.id}, accepts=True)
+    assert asked.decision == EditDecision("accept")
+
+
+async def test_of_two_questions_the_one_that_is_left_can_be_answered() -> None:
+    async with anyio.create_task_group() as tasks:
+        questions = MessageQuestions(cast(Any, Client()), lambda text: True)
+        tasks.start_soon(questions.ask, "first?", {"Yes": "yes"}, 3)
+        await anyio.wait_all_tasks_blocked()
+        first = questions.waiting
+        tasks.start_soon(questions.ask, "second?", {"Yes": "yes"}, 3)
+        await anyio.wait_all_tasks_blocked()
+        second = questions.waiting
+        assert first is not None
+        assert second is not first
+        first.done.set()
+        await anyio.wait_all_tasks_blocked()
+        assert questions.waiting is second
+        tasks.cancel_scope.cancel()

@@ -10,7 +10,7 @@ import pytest
 from tests.end_to_end.world import World
 from tests.support.lsp_client import Failed, LspClient, lsp_client
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, answer, stop
+from tests.support.script import Gate, Say, answer, stop
 
 TEXT = "def add(a, b):\n    return \n\nprint(add(1, 2))\n"
 INVOKED, AUTOMATIC = 1, 2
@@ -68,6 +68,25 @@ async def test_only_the_last_pause_is_asked_about(on: World, server: ModelServer
         assert await first is None
         assert (await second)["items"][0]["insertText"] == "a + b"
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("ends", ["cancelled", "newer"])
+async def test_what_the_model_writes_is_ended_by_a_cancel_and_by_a_newer_request(
+    on: World, server: ModelServer, ends: str
+) -> None:
+    server.script(answer(Say("a"), Gate("never")), answer(Say("a + b")))
+    async with lsp_client(on) as client:
+        uri = opened(client, on.project / "add.py")
+        asked = asyncio.create_task(complete(client, uri))
+        await server.reached("never")
+        if ends == "cancelled":
+            client.cancel()
+            with pytest.raises(Failed):
+                await asked
+        else:
+            assert (await complete(client, uri))["items"][0]["insertText"] == "a + b"
+            assert await asked is None
+        await asyncio.to_thread(server.wait_disconnect)
 
 
 async def test_nothing_is_asked_while_it_is_off(world: World, server: ModelServer) -> None:

@@ -418,8 +418,11 @@ async def test_a_program_in_the_shells_place_may_end_in_its_own_way(
         assert (ran.output.text, ran.exit_code, (tmp_path / "tidy").exists()) == ("begun\n", 7, True)
 
 
-async def test_a_command_that_ends_as_it_is_stopped_costs_no_shell(tmp_path: Path) -> None:
+async def test_a_command_that_ends_as_it_is_stopped_costs_no_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its report may be under way when the shell is told to give the command up."""
+    monkeypatch.setattr(bash, "_PROBE_SECONDS", PATIENCE)
     async with runner(tmp_path) as shell:
         await run(shell, "kept=1; for n in {1..3000}; do export many_$n=x; done")
         for tenths in (1, 2, 3, 4, 5):

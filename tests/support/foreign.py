@@ -21,12 +21,13 @@ def as_it_is(text: str) -> str:
 class Habits:
     """How a client behaves. `missing`: its answer for a file that does not exist. `remakes`: turns a text that it
     should write into what it writes (None: it writes nothing, but reports success). `saves`: it writes to the disk, not
-    only to its buffer. `by_kind`: it keeps one option for each kind, the last one. `ignores` are methods that it never
-    answers."""
+    only to its buffer. `drops_last_newline`: it tells texts without the newline at their end. `by_kind`: it keeps one
+    option for each kind, the last one. `ignores` are methods that it never answers."""
 
     missing: Literal["error", "empty", "null", "internal error"] = "error"
     remakes: Remakes = as_it_is
     saves: bool = True
+    drops_last_newline: bool = False
     by_kind: bool = False
     authenticates: bool = False
     delay: float = 0.0
@@ -78,10 +79,9 @@ class ForeignClient:
 
     async def _read(self, params: dict[str, Any]) -> Any:
         path = Path(params["path"])
-        if path in self.buffers:
-            return {"content": self.buffers[path]}
-        if path.is_file():
-            return {"content": path.read_text()}
+        if path in self.buffers or path.is_file():
+            text = self.buffers[path] if path in self.buffers else path.read_text()
+            return {"content": text.removesuffix("\n") if self.habits.drops_last_newline else text}
         self.missed.append(path.name)
         match self.habits.missing:
             case "empty":

@@ -65,6 +65,7 @@ class LspClient:
         self.edits: list[dict[str, Any]] = []
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
         self.progress: list[dict[str, Any]] = []
+        self.token: object = None
         self.updates: list[dict[str, Any]] = []
         self.server_capabilities: dict[str, Any] = {}
         self.shown: list[str] = []
@@ -74,6 +75,7 @@ class LspClient:
         self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
         self.loses_edits = 0
+        self.newline = "\n"
         self.takes: Callable[[dict[str, Any]], bool] = lambda one: True
         self.refuses_edits = False
         self.holds_edits = False
@@ -105,6 +107,10 @@ class LspClient:
         self._send(id=self._ids, method=method, params=params)
         async with asyncio.timeout(PATIENCE):
             return await future
+
+    def cancel(self) -> None:
+        """Cancel the last request."""
+        self.notify("$/cancelRequest", id=self._ids)
 
     async def command(self, name: str, *arguments: Any) -> Any:
         return await self.request("workspace/executeCommand", command=name, arguments=list(arguments))
@@ -145,6 +151,7 @@ class LspClient:
                 self.updates.append(params["update"])
             case "$/progress":
                 self.progress.append(params["value"])
+                self.token = params["token"]
 
     def _answer(self, frame: dict[str, Any]) -> None:
         method, params = frame["method"], frame["params"]
@@ -206,6 +213,7 @@ class LspClient:
 
     def set(self, uri: str, text: str) -> None:
         """Have another text, as after an undo."""
+        text = text.replace("\r\n", "\n").replace("\n", self.newline)
         self.documents[uri].text = text
         self._changed(uri, [{"text": text}])
 

@@ -121,13 +121,18 @@ class Sharing:
     @property
     def is_here(self) -> bool:
         """Whether this process is the writer, and has shown what another one has written before."""
-        return self._conversation.is_writer and not self._arriving.locked()
+        return self._conversation.is_writer and not self._is_behind and not self._arriving.locked()
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether another process wrote it and that is not shown: a mode that is set also makes this one the writer."""
+        return self.holder is not None or self._went_elsewhere
 
     async def arrive(self) -> None:
         """Become the writer, for one prompt after the other so that none overtakes another, and show what another
         process has written meanwhile. Raises ConversationBusy while the other one has it open."""
         async with self._arriving:
-            if self._conversation.is_writer:
+            if self._conversation.is_writer and not self._is_behind:
                 return
             if (held := await anyio.to_thread.run_sync(self._conversation.lock)) is not None:
                 raise ConversationBusy(held)

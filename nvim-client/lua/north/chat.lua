@@ -2,10 +2,12 @@
 ---the buffer to type in is `prompt`'s.
 local code = require("north.code")
 local compat = require("north.compat")
+local config = require("north.config")
 local folds = require("north.folds")
 local layout = require("north.layout")
 local live = require("north.live")
 local messages = require("north.messages")
+local outputs = require("north.outputs")
 local prompt = require("north.prompt")
 local titles = require("north.titles")
 local winbar = require("north.winbar")
@@ -22,6 +24,7 @@ local asides = vim.api.nvim_create_namespace("north.chat.asides")
 ---@field status string pending, in_progress, waiting, completed or failed
 ---@field note? string why it failed, in a line
 ---@field details string[] what it said, as Markdown
+---@field truncation? north.Truncation the model got a part of it
 
 local SYMBOLS = { pending = "…", in_progress = "▸", waiting = "?", completed = "✓", failed = "✗" }
 local GROUPS = {
@@ -415,6 +418,8 @@ function M.set_call(update)
   if update.content then
     call.details = details_of(update.content)
   end
+  local truncation = vim.tbl_get(update, "_meta", "north", "truncation")
+  call.truncation = type(truncation) == "table" and truncation or call.truncation
   call.note = call.status == "failed" and reason_in(update.content or {}) or nil
   edit(function(buffer)
     local row = vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, call.mark, {})[1]
@@ -456,13 +461,24 @@ function M.is_asked_here()
   return call ~= nil and call.status == "waiting"
 end
 
+---What the server says of the call under the cursor, if its result was shortened.
+---@return north.Truncation?
+function M.truncation()
+  local call = call_at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  return call and call.truncation
+end
+
 ---Show what the tool call under the cursor said.
 function M.show_details()
   local call = call_at(vim.api.nvim_win_get_cursor(0)[1] - 1)
-  if call and #call.details > 0 then
+  local lines = call and vim.list_slice(call.details) or {}
+  if call and call.truncation then
+    vim.list_extend(lines, outputs.words(call.truncation, config.current.keys.whole))
+  end
+  if #lines > 0 then
     local options = { border = "rounded", focus_id = "north" }
-    if not pcall(vim.lsp.util.open_floating_preview, call.details, "markdown", options) then
-      vim.lsp.util.open_floating_preview(call.details, "", options) -- there is no parser for Markdown
+    if not pcall(vim.lsp.util.open_floating_preview, lines, "markdown", options) then
+      vim.lsp.util.open_floating_preview(lines, "", options) -- there is no parser for Markdown
     end
   else
     messages.tell("North: no details here", vim.log.levels.INFO)

@@ -16,6 +16,7 @@ local M = {}
 ---@field next_hunk string
 ---@field previous_hunk string
 ---@field details string in the chat: what the tool call under the cursor said
+---@field whole string in the chat: the whole output of the tool call under the cursor
 ---@field open string in the chat: the question that the call under the cursor asks
 ---@field write string in the chat: to the window to type in
 ---@field copy string in the chat: copies the code block under the cursor
@@ -64,6 +65,7 @@ local defaults = {
     next_hunk = "]h",
     previous_hunk = "[h",
     details = "K",
+    whole = "go",
     open = "<CR>",
     write = "i",
     copy = "gy",

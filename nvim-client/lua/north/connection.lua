@@ -53,16 +53,24 @@ function M.leave_server()
   end
 end
 
+---Tell which prompts were not sent; what was to go along with them goes along with the next one.
+---@param items (north.Waiting|north.Prompt)[]
+local function tell_unsent(items)
+  local attached = {}
+  for _, item in ipairs(items) do
+    if item.text and not item.withdrawn then
+      chat.add_notice("Not sent: " .. item.text, "warning")
+      vim.list_extend(attached, item.attached or {})
+    end
+  end
+  attachments.put_back(attached)
+end
+
 ---There is no conversation: nothing that waits for one is sent, and the next prompt tries again.
 local function give_up()
   state.phase = "stopped"
   M.leave_server()
-  for _, item in ipairs(state.waiting) do
-    if item.text then
-      chat.add_notice("Not sent: " .. item.text, "warning")
-      attachments.put_back(item.attached or {})
-    end
-  end
+  tell_unsent(state.waiting)
   state.waiting = {}
   state.show()
 end
@@ -106,11 +114,7 @@ local function tell_of_restart()
     words = running and kept and words .. " The turn that ran was not finished: ask again to continue." or words
     chat.add_notice(words, "warning")
   end
-  for index, prompt in ipairs(state.prompts) do
-    if index > 1 or not kept then
-      chat.add_notice("Not sent: " .. prompt.text, "warning")
-    end
-  end
+  tell_unsent(vim.list_slice(state.prompts, kept and 2 or 1))
   state.prompts, state.ending, state.replayed = {}, nil, nil
 end
 
@@ -145,14 +149,16 @@ end
 ---@param signal integer
 local function ended(code, signal)
   local was = state.phase
-  state.phase, state.elsewhere = "stopped", nil
+  state.phase, state.elsewhere, state.asked = "stopped", nil, 0
   permission.withdraw_all()
   terminals.end_all()
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
   if was == "starting" then
     local words = "the server ended before it was ready (%s); see :checkhealth north and %s"
-    failed(words:format(how, vim.lsp.log.get_filename()))
+    local unsent = vim.list_slice(state.prompts, 2) -- sent to the one before, which had begun with the first
     state.prompts = {}
+    tell_unsent(unsent)
+    failed(words:format(how, vim.lsp.log.get_filename()))
     return
   end
   if code == 0 and signal == 0 and #state.prompts == 0 then
@@ -167,6 +173,7 @@ local function ended(code, signal)
   if #state.restarts >= RESTARTS then
     local words = "North's server ended again (%s). See :checkhealth north; the next prompt starts it once more."
     chat.add_notice(words:format(how), "error")
+    tell_unsent(vim.list_slice(state.prompts, 2))
     state.prompts = {}
     state.show()
     return
@@ -202,23 +209,16 @@ local function begin()
   end
 end
 
--- A turn that runs goes on when Neovim is back: its server is told before Neovim has it shut down.
-vim.api.nvim_create_autocmd("ExitPre", {
-  group = vim.api.nvim_create_augroup("north.leaving", { clear = true }),
-  desc = "North ends what it has begun",
-  callback = function()
-    local told = {}
-    for _, one in ipairs(live.all()) do
-      live.with(one, function()
-        local connection = state.client()
-        if connection and not told[connection.id] and (#state.prompts > 0 or state.elsewhere) then
-          told[connection.id] = true
-          compat.call(connection, "notify", "_north/leaving", vim.empty_dict())
-        end
-      end)
-    end
-  end,
-})
+---Whether Neovim comes back to what a server does: a turn that runs, or one that another process has.
+---@param client_id integer
+---@return boolean
+local function is_at_work(client_id)
+  return vim.iter(served_by(client_id)):any(function(one)
+    return live.with(one, function()
+      return #state.prompts > 0 or state.elsewhere ~= nil
+    end)
+  end)
+end
 
 ---The server that another open conversation of the same folder has.
 ---@return vim.lsp.Client?
@@ -247,6 +247,7 @@ function M.start()
   state.client_id, problem = server.start({
     root = state.root,
     handlers = updates.handlers,
+    is_at_work = is_at_work,
     on_exit = on_exit,
     on_ready = function(started)
       for _, one in ipairs(served_by(started.id)) do

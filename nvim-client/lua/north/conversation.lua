@@ -141,6 +141,38 @@ function M.zoom()
   chat.open(true)
 end
 
+---Put what was not sent where it can be sent again: into the window to type in, before what is being written there.
+---@param unsent { text?: string, attached?: north.Attachment[] }[] prompts, and other things that waited
+local function take_back(unsent)
+  for index = #unsent, 1, -1 do
+    local one = unsent[index]
+    if one.text then
+      prompt.restore(one.text)
+      attachments.put_back(one.attached or {})
+    end
+  end
+end
+
+---@param text string
+---@param attached north.Attachment[]
+local function send(text, attached)
+  local blocks, shown = { { type = "text", text = text } }, text
+  for index, one in ipairs(attached) do
+    table.insert(blocks, one.block)
+    shown = ("%s%s[%s]"):format(shown, index == 1 and "\n\n" or " ", one.label)
+  end
+  connection.when_ready(function()
+    if state.elsewhere then -- the server would refuse it
+      local words = state.elsewhere.leaving and "send it when what ran before is finished"
+        or ":North takeover continues the conversation here"
+      chat.add_notice(("Not sent, since this conversation is open elsewhere: %s."):format(words), "warning")
+      take_back({ { text = text, attached = attached } })
+      return
+    end
+    prompts.send({ blocks = blocks, text = text, shown = shown, visible = false, attached = attached })
+  end, text, attached)
+end
+
 ---@param text string
 ---@param selection? north.Selection
 function M.ask(text, selection)
@@ -153,38 +185,32 @@ function M.ask(text, selection)
   end
   attention.reset()
   M.open(false)
-  local blocks = { { type = "text", text = text } }
-  local shown = text
-  if selection then
-    table.insert(blocks, { type = "resource", resource = { uri = selection.uri, text = selection.text } })
-    shown = ("%s\n\n[%s]"):format(text, selection.label)
-  end
   local attached = attachments.take()
-  for _, one in ipairs(attached) do
-    table.insert(blocks, one.block)
-    shown = ("%s%s[%s]"):format(shown, shown == text and "\n\n" or " ", one.label)
+  if selection then
+    local resource = { uri = selection.uri, text = selection.text }
+    table.insert(attached, 1, { label = selection.label, block = { type = "resource", resource = resource } })
   end
-  connection.when_ready(function()
-    prompts.send({ blocks = blocks, text = text, shown = shown, visible = false, attached = attached })
-  end, text, attached)
+  send(text, attached)
 end
 
 ---Send words as they are, without what is attached to the next prompt.
 ---@param text string
 function M.say(text)
   attention.reset()
-  connection.when_ready(function()
-    prompts.send({ blocks = { { type = "text", text = text } }, text = text, shown = text, visible = false })
-  end, text)
+  send(text, {})
 end
 
 ---Stop the running turn and give up the prompts that wait.
 function M.stop()
-  local client, waited = state.client(), #state.waiting > 0
+  local client, waiting = state.client(), state.waiting
   state.waiting = {}
+  take_back(waiting)
+  if #waiting > 0 then
+    state.show()
+  end
   local finishing = state.elsewhere ~= nil and state.elsewhere.leaving
   if not client or (#state.prompts == 0 and state.asked == 0 and not finishing) then
-    if not waited then
+    if #waiting == 0 then
       messages.tell("North: nothing is running", vim.log.levels.INFO)
     end
     return
@@ -254,10 +280,12 @@ function M.places()
   return {
     ask = M.ask_server,
     ask_long = function(method, params, on_answer)
-      state.asked = state.asked + 1
-      M.ask_server(method, params, function(error, result)
-        state.asked = state.asked - 1
-        on_answer(error, result)
+      connection.when_ready(function()
+        state.asked = state.asked + 1
+        M.ask_server(method, params, function(error, result)
+          state.asked = state.asked - 1
+          on_answer(error, result)
+        end)
       end)
     end,
     root = function()
@@ -325,12 +353,10 @@ end
 local function leave(following)
   local old = state.session_id
   permission.withdraw_all()
-  for index = #state.prompts, 2, -1 do
-    if not state.prompts[index].withdrawn then
-      prompt.restore(state.prompts[index].text)
-      attachments.put_back(state.prompts[index].attached or {})
-    end
-  end
+  take_back(state.waiting)
+  take_back(vim.tbl_filter(function(one)
+    return not one.withdrawn
+  end, vim.list_slice(state.prompts, 2)))
   state.prompts, state.waiting, state.replacing = {}, {}, false
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
   state.title, state.first = nil, nil

@@ -2,6 +2,7 @@
 ---decides a question.
 local chat = require("north.chat")
 local config = require("north.config")
+local outputs = require("north.outputs")
 local prompt = require("north.prompt")
 
 local M = {}
@@ -16,6 +17,14 @@ local M = {}
 local function of_chat()
   return {
     { name = "details", modes = { "n" }, act = chat.show_details, text = "what the tool call under the cursor said" },
+    {
+      name = "whole",
+      modes = { "n" },
+      act = function()
+        outputs.open(require("north.conversation").ask_server, chat.truncation())
+      end,
+      text = "the whole output of the tool call under the cursor, where the model got a part",
+    },
     {
       name = "open",
       modes = { "n" },

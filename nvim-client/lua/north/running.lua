@@ -1,12 +1,43 @@
----Which conversations were at work in each folder when Neovim ended: the next `:North` there goes on with them.
+---Which conversations were at work in each folder, and in which Neovim: once that has ended, the next `:North` there
+---goes on with them.
 local M = {}
+
+---@class north.Running
+---@field id string
+---@field pid? integer the Neovim in which it is at work; an earlier version of the plugin named none
+---@field since? string when that began, where the system tells: another process may get its number
 
 ---@return string
 local function path()
   return vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "north-running.json")
 end
 
----@return table<string, string|string[]> ids by folder
+---When a process began, as Linux tells it; nil elsewhere, and for one that has ended.
+---@param pid integer
+---@return string?
+local function beginning(pid)
+  local file = io.open(("/proc/%d/stat"):format(pid), "r")
+  if not file then
+    return nil
+  end
+  local fields = vim.split((file:read("*a") or ""):gsub("^.*%) ", ""), " ") -- behind the name, which may be anything
+  file:close()
+  return fields[1] ~= "Z" and fields[20] or nil
+end
+
+---Whether another Neovim, which has not ended, is at work on it.
+---@param row north.Running
+---@return boolean
+local function is_with_another(row)
+  local pid = row.pid
+  if type(pid) ~= "number" or pid < 1 or pid ~= math.floor(pid) or pid == vim.uv.os_getpid() then
+    return false
+  end
+  local began = type(row.since) == "string" and row.since or nil
+  return vim.uv.kill(pid, 0) == 0 and (began == nil or began == beginning(pid))
+end
+
+---@return table<string, any> what is kept, by folder
 local function read()
   local file = io.open(path(), "r")
   if not file then
@@ -18,38 +49,58 @@ local function read()
   return ok and type(rows) == "table" and rows or {}
 end
 
----The conversations that were at work in a folder.
+---@param kept any what is kept of a folder
+---@return north.Running[]
+local function rows_of(kept)
+  local rows = {}
+  for _, one in ipairs(vim.islist(kept) and kept or { kept }) do
+    local row = type(one) == "table" and one or { id = one }
+    if type(row.id) == "string" and row.id:match("^[%w_-]+$") then
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+---The conversations that were at work in a folder, but for those that are so in another Neovim.
 ---@param root string
 ---@return string[] ids
 function M.of(root)
-  local row = read()[root]
-  return vim.tbl_filter(function(id)
-    return type(id) == "string" and id:match("^[%w_-]+$") ~= nil
-  end, type(row) == "table" and row or { row })
+  local ids = {}
+  for _, row in ipairs(rows_of(read()[root])) do
+    if not is_with_another(row) then
+      ids[#ids + 1] = row.id
+    end
+  end
+  return ids
 end
 
----Remember whether a conversation is at work. Best effort: without it, it is found in the list of all.
+---Remember whether a conversation is at work here. Best effort: without it, it is found in the list of all.
 ---@param root string
 ---@param id string
 ---@param works boolean
 function M.note(root, id, works)
-  local ids = M.of(root)
-  if vim.list_contains(ids, id) == works then
+  local all = read()
+  local rows, pid = rows_of(all[root]), vim.uv.os_getpid()
+  local known = vim.iter(rows):find(function(row)
+    return row.id == id
+  end)
+  local is_noted = known ~= nil and known.pid == pid and known.since == beginning(pid)
+  if works and is_noted or not works and (not known or is_with_another(known)) then
     return
   end
-  local rest = vim.tbl_filter(function(other)
-    return other ~= id
-  end, ids)
+  rows = vim.tbl_filter(function(row)
+    return row ~= known
+  end, rows)
   if works then
-    rest[#rest + 1] = id
+    rows[#rows + 1] = { id = id, pid = pid, since = beginning(pid) }
   end
-  local rows = read()
-  rows[root] = #rest > 0 and rest or nil
+  all[root] = #rows > 0 and rows or nil
   vim.fn.mkdir(vim.fs.dirname(path()), "p")
-  local temporary = ("%s.%d"):format(path(), vim.uv.os_getpid())
+  local temporary = ("%s.%d"):format(path(), pid)
   local file = io.open(temporary, "w")
   if file then
-    file:write(next(rows) and vim.json.encode(rows) or "{}")
+    file:write(next(all) and vim.json.encode(all) or "{}")
     file:close()
     os.rename(temporary, path())
   end

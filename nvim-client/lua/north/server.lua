@@ -186,8 +186,9 @@ end
 ---@param cmd string[]
 ---@param root string
 ---@param on_end fun(code: integer, signal: integer)
+---@param is_left fun(): boolean whether it ends what it has begun when Neovim ends, which is told before Neovim has it shut down
 ---@return fun(dispatchers: vim.lsp.rpc.Dispatchers): vim.lsp.rpc.PublicClient
-local function process(cmd, root, on_end)
+local function process(cmd, root, on_end, is_left)
   return function(dispatchers)
     local own = {
       on_exit = function(code, signal)
@@ -196,13 +197,25 @@ local function process(cmd, root, on_end)
       end,
     }
     local how = { cwd = root, env = config.current.env }
-    return vim.lsp.rpc.start(cmd, vim.tbl_extend("force", dispatchers, own), how)
+    local rpc = vim.lsp.rpc.start(cmd, vim.tbl_extend("force", dispatchers, own), how)
+    local request = rpc and rpc.request
+    if request then
+      -- No autocommand comes in time: after ExitPre Neovim may stay, and before our VimLeavePre comes its own.
+      rpc.request = function(method, ...)
+        if method == "shutdown" and vim.v.exiting ~= vim.NIL and is_left() then
+          rpc.notify("_north/leaving", vim.empty_dict())
+        end
+        return request(method, ...)
+      end
+    end
+    return rpc
   end
 end
 
 ---@class north.StartOptions
 ---@field root string
 ---@field handlers table<string, function>
+---@field is_at_work fun(client_id: integer): boolean whether Neovim comes back to what the server does
 ---@field on_ready fun(client: vim.lsp.Client)
 ---@field on_exit fun(client_id: integer, code: integer, signal: integer) not called while Neovim itself is leaving
 
@@ -213,6 +226,7 @@ end
 function M.start(options)
   compat.validate("options.root", options.root, "string")
   compat.validate("options.handlers", options.handlers, "table")
+  compat.validate("options.is_at_work", options.is_at_work, "function")
   compat.validate("options.on_ready", options.on_ready, "function")
   compat.validate("options.on_exit", options.on_exit, "function")
   local server, problem = M.find(options.root)
@@ -220,10 +234,13 @@ function M.start(options)
     return nil, problem
   end
   local how = { 0, 0 }
-  local id = compat.start({
+  local id ---@type integer?
+  id = compat.start({
     name = "north",
     cmd = process(server.cmd, options.root, function(code, signal)
       how = { code, signal }
+    end, function()
+      return id ~= nil and options.is_at_work(id)
     end),
     root_dir = options.root,
     init_options = M.init_options(),

@@ -101,7 +101,7 @@ function M.show()
   parts[#parts + 1] = todo.counts()
   parts[#parts + 1] = work.words()
   if M.root and M.session_id and M.phase == "ready" then
-    local works = #M.prompts > 0 or (M.elsewhere ~= nil and M.elsewhere.leaving)
+    local works = M.elsewhere == nil and #M.prompts > 0 or M.elsewhere ~= nil and M.elsewhere.leaving
     running.note(M.root, M.session_id, works)
   end
   chat.set_waiting(queued())

@@ -1,6 +1,7 @@
 ---What North proposes while one types: the rest of what has begun, or the edit that follows from the last one. It is
 ---shown in the file as virtual text, and nothing changes before the user takes it.
 local compat = require("north.compat")
+local live = require("north.live")
 require("north.highlights")
 
 local M = {}
@@ -18,6 +19,8 @@ local namespace = vim.api.nvim_create_namespace("north.suggestions")
 
 ---@type north.Suggestion?
 local shown
+---@type table<north.Live, boolean> the conversations whose server was asked for
+local started = setmetatable({}, { __mode = "k" })
 
 ---Take away what is shown.
 ---@return boolean whether anything was
@@ -142,10 +145,24 @@ function M.take()
   return true
 end
 
+---Run an action when the server is ready. The first time it is started; one that could not be is not started by each key.
+---@param action fun()
+local function when_ready(action)
+  local one = live.here()
+  local is_first = not started[one]
+  started[one] = true
+  if is_first or live.with(one, function()
+    return require("north.state").phase == "ready"
+  end) then
+    require("north.conversation").with_session(action)
+  end
+end
+
 ---Begin to propose, or leave off.
 ---@param wanted boolean
 function M.attach(wanted)
   local group = vim.api.nvim_create_augroup("north.suggestions", { clear = true })
+  started = setmetatable({}, { __mode = "k" })
   M.dismiss()
   if not wanted then
     return
@@ -156,7 +173,7 @@ function M.attach(wanted)
     callback = function(event)
       M.dismiss()
       if vim.bo[event.buf].buftype == "" and vim.api.nvim_buf_get_name(event.buf) ~= "" then
-        require("north.conversation").with_session(function()
+        when_ready(function()
           if vim.api.nvim_get_current_buf() == event.buf then
             ask(event.buf)
           end

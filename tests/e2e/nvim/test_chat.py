@@ -15,6 +15,7 @@ from tests.e2e.nvim.test_plugin import (
     REVIEW_IS_CLOSED,
     REVIEW_IS_OPEN,
     Bed,
+    answer_command,
     ask,
     asked,
     bed,
@@ -100,6 +101,47 @@ def test_thinking_and_calls_that_look_are_folded(bed: Bed, model: ModelServer) -
         shown = str(nvim.lua(f"return {text}"))
         assert "▸ 3 calls · ✓ Read names.py" in shown, (shown, nvim.lua(f"return {folds}"), chat(nvim))
         assert "▸ 4 lines of thinking · fourth" in shown
+
+
+def test_the_whole_of_an_output_that_was_shortened_is_opened(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(call("shell_run", command="seq 30000")), answer(Say("They are many.")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "count")
+        answer_command(nvim, "ga")
+        nvim.until(f"{in_chat('They are many.')} and {ENDED}")
+        nvim.lua(GO_TO_CHAT)
+        nvim.keys("gg/seq 30000<CR>K")
+        floats = "vim.iter(vim.api.nvim_list_wins()):filter(function(w) "
+        floats += "return vim.api.nvim_win_get_config(w).relative ~= '' end):map(vim.api.nvim_win_get_buf):totable()"
+        nvim.until(f"#{floats} == 1")
+        said = "\n".join(nvim.lines(cast(list[int], nvim.lua(f"return {floats}"))[0]))
+        assert re.search(r"The model got \d+ of 30\d\d\d lines; `go` opens all of it\.", said), said
+        nvim.keys("go")
+        nvim.until("vim.fn.tabpagenr() == 2")
+        assert [str(number) for number in range(1, 30001)] == nvim.lines()[-30000:]
+        nvim.keys("q")
+        nvim.until("vim.fn.tabpagenr('$') == 1")
+        nvim.keys("gggo")  # the line of a heading
+        nvim.until("vim.fn.execute('messages'):find('no call whose output was shortened', 1, true)")
+
+
+def test_a_long_output_comes_in_parts(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.lua(
+            "asked = {} local outputs = require('north.outputs') local function ask(method, params, on_answer)"
+            " table.insert(asked, { method, params.artifactId, params.offset })"
+            " local next = ({ [0] = 7, [7] = 20000000 })[params.offset]"
+            " on_answer(nil, { text = params.offset .. '\\n', totalCharacters = 20000005, nextOffset = next })"
+            " end outputs.open(ask, { artifactId = '3' })"
+        )
+        method = "_north/artifacts/read"
+        assert nvim.lua("return asked") == [[method, "3", 0], [method, "3", 7]]
+        assert nvim.lines() == ["0", "7", "", "(5 more characters are not shown)"]
+        words = "return require('north.outputs').words(...)"
+        assert nvim.lua(words, {"totalLines": 5, "outputLines": 2}, "go") == ["", "The model got 2 of 5 lines."]
+        assert nvim.lua(words, {"artifactId": "3"}, False) == ["", "The model got a part of it."]
+        nvim.lua("require('north.outputs').open(nil, {})")
+        assert "the whole output of this call was not kept" in nvim.messages()
 
 
 def test_what_follows_thinking_or_a_notice_does_not_get_its_colour(bed: Bed) -> None:

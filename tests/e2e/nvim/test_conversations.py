@@ -294,8 +294,9 @@ def test_one_that_is_open_elsewhere_is_followed_and_taken_over(bed: Bed, model: 
     with nvim_with(bed, model, **state) as first:
         ask(first, "explain greet")
         first.until(in_chat("I will look"))
+        id = first.lua("return require('north.state').session_id")
         with nvim_with(bed, model, **state) as second:
-            second.keys(":North<CR>")
+            second.keys(f":North resume {id}<CR>")
             second.until(WINBAR % "Open elsewhere (Neovim, process ")
             second.until(in_chat("I will look"))
             model.open("go")

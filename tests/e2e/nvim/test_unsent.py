@@ -1,0 +1,154 @@
+"""What was typed and is not sent comes back to be sent again, and no Neovim takes what another one is at work on."""
+
+import json
+import os
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.e2e.nvim.nvim_driver import Nvim, NvimError
+from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, ask, bed, chat, in_chat
+from tests.e2e.nvim.test_suggestions import SETUP
+from tests.e2e.nvim.with_model import model, nvim_with
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, answer
+
+__all__ = ["bed", "model"]
+
+NEVER_READY = f"""
+vim.opt.runtimepath:prepend([[{PLUGIN}]])
+require('north').setup({{ cmd = {{ 'sh', '-c', 'cat >/dev/null' }} }})
+"""
+TYPED = "require('helpers').text('north://prompt')"
+ID = "require('north.state').session_id"
+CHAT, ASIDES = "vim.fn.bufnr('^north://chat$')", "vim.api.nvim_create_namespace('north.chat.asides')"
+WAITING = f"vim.inspect(vim.api.nvim_buf_get_extmarks({CHAT}, {ASIDES}, 0, -1, {{ details = true }}))"
+
+
+def attached(nvim: Nvim) -> object:
+    return nvim.lua("return require('north.attachments').labels()")
+
+
+def typed(nvim: Nvim) -> object:
+    return nvim.lua(f"return {TYPED}")
+
+
+# -- while the server starts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["North stop", "North new", "lua require('north.conversation').interrupt()"])
+def test_what_waits_for_the_server_comes_back(bed: Bed, how: str) -> None:
+    with bed.nvim(init=NEVER_READY) as nvim:
+        nvim.command("North attach README.md")
+        nvim.command("5,6North ask explain greet")
+        ask(nvim, "list files")
+        assert "explain greet" in cast(str, nvim.lua(f"return {WAITING}"))
+        nvim.command(how)
+        assert typed(nvim) == "explain greet\n\nlist files"
+        assert attached(nvim) == ["greeting.py:5-6", "README.md"]
+        assert "explain greet" not in cast(str, nvim.lua(f"return {WAITING}"))
+
+
+def test_a_key_starts_no_server_that_could_not_be_started(bed: Bed) -> None:
+    with bed.nvim(init=SETUP, PATH="/usr/bin:/bin") as nvim:
+        for _ in range(3):
+            nvim.command("doautocmd TextChanged")
+        assert chat(nvim).count("north-lsp was not found on PATH") == 1
+        nvim.lua("require('north').setup({ suggestions = true })")  # it may be another server now
+        nvim.command("doautocmd TextChanged")
+        assert chat(nvim).count("north-lsp was not found on PATH") == 2
+
+
+def test_what_had_been_queued_is_told_when_the_server_ends_for_good(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        assert attached(nvim) == []
+        nvim.lua("local now = os.time() + 3600 require('north.state').restarts = { now, now, now }")
+        nvim.lua("vim.uv.kill(vim.api.nvim_get_proc_children(vim.fn.getpid())[1], 'sigkill')")
+        nvim.until(in_chat("North's server ended again"))
+        nvim.until(in_chat("Not sent: list files"))
+        assert "Not sent: explain greet" not in chat(nvim)
+        assert attached(nvim) == ["README.md"]
+
+
+# -- another Neovim --------------------------------------------------------------------------------------------------
+
+
+def test_what_another_neovim_is_at_work_on_stays_there(bed: Bed, model: ModelServer) -> None:
+    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
+    model.script(answer(Say("I will look"), Gate("never")), answer(Say("README.md")))
+    with nvim_with(bed, model, **state) as first:
+        ask(first, "explain greet")
+        first.until(in_chat("I will look"))
+        id = cast(str, first.lua(f"return {ID}"))
+        (kept,) = bed.folder.rglob("north-running.json")
+        assert id in kept.read_text()
+        with nvim_with(bed, model, **state) as second:
+            ask(second, "list files")
+            second.until(f"{in_chat('README.md')} and {IDLE}")
+            assert "explain greet" not in chat(second)
+            second.command(f"North resume {id}")
+            second.until("require('north.state').elsewhere ~= nil")
+            second.until(in_chat("I will look"))
+            assert id in kept.read_text()  # it goes on where it is at work, and the next one continues it
+            second.command("North attach README.md")
+            ask(second, "find tidy")
+            second.until(in_chat("Not sent, since this conversation is open elsewhere"))
+            assert typed(second) == "find tidy"
+            assert attached(second) == ["README.md"]
+            assert "## You\n\nfind tidy" not in chat(second)
+            second.command("North new")
+            second.until(f"{ID} ~= nil and {ID} ~= '{id}'")
+            assert id in kept.read_text()
+    assert len(model.requests) == 2
+
+
+def test_a_neovim_that_has_ended_is_at_work_on_nothing(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        kept = Path(str(nvim.lua("return vim.fn.stdpath('state')"))) / "north-running.json"
+        since = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()[19]
+
+        def remembered(*rows: object) -> object:
+            kept.write_text(json.dumps({"/a": rows}))
+            return nvim.lua("return require('north.running').of('/a')")
+
+        live = {"id": "one", "pid": os.getpid()}
+        assert remembered(live) == []
+        assert remembered(live | {"since": since}) == []
+        assert remembered(live | {"since": "1"}) == ["one"]  # another process has got the number
+        assert remembered({"id": "one", "pid": 2**22 + 1}) == ["one"]
+        assert remembered({"id": "one", "pid": -1}, {"id": "two", "pid": "odd"}, {"pid": 1}, 7) == ["one", "two"]
+
+        note = "require('north.running').note('/a', 'one', ...)"
+        remembered(live | {"since": since})
+        nvim.lua(note, False)
+        assert remembered(*json.loads(kept.read_text())["/a"]) == []  # as it was
+        nvim.lua(note, True)  # it was taken over from there
+        assert nvim.lua("return require('north.running').of('/a')") == ["one"]
+        assert json.loads(kept.read_text())["/a"][0]["pid"] == nvim.lua("return vim.fn.getpid()")
+        nvim.lua(note, False)
+        assert json.loads(kept.read_text()) == {}
+
+
+# -- leaving ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_neovim_that_stays_after_all_does_not_say_that_it_leaves(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        nvim.lua(
+            "told = {} local rpc = vim.lsp.get_clients({ name = 'north' })[1].rpc local notify = rpc.notify"
+            " rpc.notify = function(method, ...) table.insert(told, method) return notify(method, ...) end"
+        )
+        nvim.command("edit hello/greeting.py")
+        nvim.request("nvim_buf_set_lines", 0, 0, 0, True, ["# changed"])
+        with pytest.raises(NvimError, match="E37"):
+            nvim.command("qall")
+        assert "_north/leaving" not in cast(list[str], nvim.lua("return told"))
