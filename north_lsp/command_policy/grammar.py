@@ -298,6 +298,8 @@ class _Options:
                 continue
             role = _listed(row, flag)
             if role is not None:
+                if row.apart and rest and not rest.isdecimal():
+                    raise _Unknown(f"`{text}` of {self._name} has further options after `{flag}`")
                 self._parts.append(Part("flag", word, _joined(rest) if role == "path" else None))
                 self._waits = None if rest else role
                 return

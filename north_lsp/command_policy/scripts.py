@@ -23,10 +23,17 @@ _SED_COMMAND = lazy_pattern(
 )
 _PRINTF_ASSIGNS = lazy_pattern(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
 _JQ_REACHES = lazy_pattern(
-    r"(?<![.\w\"'])env\b|\bENV\b|(?<![.\w\"'])(?:import|include)\b|__prog_args|input_filename|\bmodulemeta\b"
+    r"(?<![.\w\"'])env\b|\bENV\b|(?<![.\w\"'])(?:import|include)\b|__prog_args|input_filename|\bmodulemeta\b|get_search_list"
 )
 _SIGNED = lazy_pattern(r"%[-+ ]?G|%\((?:signature|trailers)")
-_YQ_REACHES = lazy_pattern(r"\b(?:load\w*|env|strenv|envsubst|system)\b")
+_YQ_REACHES = lazy_pattern(r"\b(?:load\w*|env|strenv|envsubst|system|eval)\b", re.IGNORECASE)
+_DATE_TELLS = lazy_pattern(
+    r"\+.*|-R|-u|-j|-I(?:date|hours|minutes|seconds|ns)?|-d.+|--date=.*|--utc|--uct|--universal|--rfc-email|--rfc-2822"
+    r"|--(?:iso-8601|rfc-3339)(?:=\w+)?",
+    re.DOTALL,
+)
+# The letters that do not change how ps reads an `e`; the last one may take the next word.
+_PS_LISTS = lazy_pattern(r"-[AaejfFlLwycMZmd]*([oCpu])?")
 _PS_TAKES = frozenset({"-C", "-o", "-p", "-u", "-U", "-g", "-G", "-t", "-q", "--sort", "--pid", "--ppid", "--format"})
 
 
@@ -94,30 +101,43 @@ def _printf(words: Sequence[Word]) -> str | None:
 
 
 def _date(words: Sequence[Word]) -> str | None:
+    """Check that the clock is not set and nothing of a file is read but its time. Of words with several options, only
+    those pass that are named here as a whole."""
     texts, position = [word.text for word in words], 0
     while position < len(texts):
         text = texts[position]
         position += 1
         if text in ("-d", "--date", "-r", "--reference"):
             position += 1  # the next word is its value
-        elif text.startswith(
-            ("-I", "-R", "-u", "-d", "--date=", "--iso-8601", "--rfc-", "--utc", "--universal", "+", "-j")
-        ):
-            if text.startswith("-u") and len(text) > 2:
-                return f"`{text}` may set the clock"
-        else:
+        elif not _DATE_TELLS.fullmatch(text):
             return f"`{text}` sets the clock or reads a file"
     return None
 
 
 def _ps(words: Sequence[Word]) -> str | None:
-    """Check that no environment variables are shown: without a dash, an `e` anywhere in a cluster shows them."""
-    is_value = False
+    """Check that no environment variables are shown. Without a dash, an `e` anywhere in a cluster shows them; so does
+    one after a dash if another letter makes ps read the clusters as those without a dash."""
+    takes, clusters = "", []
     for word in words:
-        text = word.text
-        if "env" in text.casefold() or (not is_value and text.isalpha() and "e" in text):
+        text, taken_by, takes = word.text, takes, ""
+        if "env" in text.casefold():
             return f"`{text}` shows other programs' variables"
-        is_value = text in _PS_TAKES or (text.startswith("-") and text[1:].isalpha() and text[-1] in "Copu")
+        if taken_by:
+            if text.startswith("-") and not taken_by.startswith("--"):
+                return f"`{text}` is no value of `{taken_by}`"
+            continue
+        if "e" in text and not text.startswith("-"):
+            return f"`{text}` shows other programs' variables"
+        if text.startswith("-") and not text.startswith("--"):
+            clusters.append(text)
+        lists = _PS_LISTS.fullmatch(text)
+        if text in _PS_TAKES or (lists is not None and lists[1]):
+            takes = text
+    if takes:
+        return f"`{takes}` has no value"
+    plain = all(text in _PS_TAKES - {"-t"} or _PS_LISTS.fullmatch(text) for text in clusters)
+    if any("E" in text or ("e" in text and not plain) for text in clusters):
+        return "an `e` may show other programs' variables with these words"
     return None
 
 
@@ -136,7 +156,8 @@ def _jq(words: Sequence[Word]) -> str | None:
 
 
 def _yq(words: Sequence[Word]) -> str | None:
-    if any(_YQ_REACHES.search(word.text) for word in words):
+    """One program of this name has its own language, the other one that of jq."""
+    if any(_YQ_REACHES.search(word.text) or _JQ_REACHES.search(word.text) for word in words):
         return "the yq expression reads variables or other files"
     return None
 

@@ -44,6 +44,7 @@ class Row:
     open: bool = False
     single: bool = False
     plain: bool = False
+    apart: bool = False
     cluster: bool = False
     module: bool = False
     wraps: bool = False
@@ -143,6 +144,7 @@ def _made(kind: Kind, raw: Mapping[str, Any]) -> Row:
         single=bool(merged.get("single")),
         digits=bool(merged.get("digits")),
         plain=bool(merged.get("plain")),
+        apart=bool(merged.get("apart")),
         cluster=bool(merged.get("cluster")),
         module=bool(merged.get("module")),
         wraps=bool(merged.get("wraps")),

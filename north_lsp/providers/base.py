@@ -173,11 +173,12 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Limits in seconds: to connect, without receiving a byte, and for a request as a whole."""
+    """Limits in seconds: to connect, without receiving a byte, and without receiving anything of the answer. None: no
+    limit."""
 
     connect: float = 15
-    idle: float = 120
-    request: float = 600
+    idle: float | None = 120
+    request: float | None = 600
 
 
 DEFAULT_TIMEOUTS = Timeouts()

@@ -140,7 +140,9 @@ async def _core(
         note_problem(problem)
     try:
         async with guarded_tasks(diagnostics.failure) as background:
-            timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
+            timeouts = Timeouts(
+                idle=settings.provider_idle_timeout_s or None, request=settings.provider_request_timeout_s or None
+            )
             note = functools.partial(_note, diagnostics)
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)

@@ -158,7 +158,8 @@ class Sandbox:
     def hides_temp(self) -> bool:
         """Return whether the shell's own folder can be mounted as `/tmp`: nothing that it needs may be there."""
         return _SYSTEM != "darwin" and not any(
-            _overlaps(path, _SHARED_TEMP) for path in (*self.roots, *self.readable, *map(Path, self._tools()))
+            _overlaps(path, _SHARED_TEMP)
+            for path in (*self.roots, *self.readable, *map(Path, self._tools(self._home())))
         )
 
     def described(self, temp: Path, *, needs: bool = False) -> dict[str, Any]:
@@ -168,8 +169,8 @@ class Sandbox:
         if held.problem:
             raise ToolError("UNAVAILABLE", f"the sandbox cannot protect the workspace: {held.problem}")
         table = _table()["macos"] if _SYSTEM == "darwin" else _table()
-        home = Path(systems.true_path(self.environ.get("HOME") or "/nonexistent"))
-        read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools()]
+        home = self._home()
+        read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools(home)]
         described = {
             "rules": {
                 "read": [*(path for path in read if not _opens_too_much(path, home)), *map(str, self.readable)],
@@ -188,16 +189,26 @@ class Sandbox:
             described["prefix"] = command_prefix(profile_of(described))
         return described
 
-    def _tools(self) -> list[str]:
-        """Return the folders on PATH and of Python, and the parents of those that are called `bin` or the like."""
+    def _home(self) -> Path:
+        return Path(systems.true_path(self.environ.get("HOME") or "/nonexistent"))
+
+    def _tools(self, home: Path) -> list[str]:
+        """Return the folders on PATH and of Python, and the parents of those that are called `bin` or the like. In the
+        home folder, where programs keep their credentials in such a parent, only the named entries of it."""
         places = [sys.prefix, sys.base_prefix]
         for entry in self.environ.get("PATH", "").split(os.pathsep):
             if not os.path.isabs(entry) or not os.path.isdir(entry):
                 continue
             real = systems.true_path(entry)
             places.append(real)
-            if os.path.basename(real) in ("bin", "sbin", "Scripts"):
-                places.append(os.path.dirname(real))
+            if os.path.basename(real) not in ("bin", "sbin", "Scripts"):
+                continue
+            parent = os.path.dirname(real)
+            if not Path(parent).is_relative_to(home):
+                places.append(parent)
+            elif not _opens_too_much(parent, home):
+                beside = (os.path.join(parent, name) for name in _table()["beside_programs"])
+                places += [path for path in beside if os.path.exists(path)]
         return list(dict.fromkeys(systems.true_path(place) for place in places))
 
 

@@ -4,7 +4,7 @@ exists or is created."""
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
@@ -119,7 +119,11 @@ class CredentialStore:
     def add(self, provider: str, secret: str, label: str = "") -> StoredKey:
         """Store a key where the settings say; if it is stored already, only its label changes."""
         now = round(time.time() * 1000)
-        again = [key.id for key in self.all_keys() if (key.provider, key.secret) == (provider, secret)]
+        try:
+            known: Sequence[StoredKey] = self.all_keys()
+        except CredentialsUnreadable as error:  # of keys in a keyring that does not open
+            known = error.readable
+        again = [key.id for key in known if (key.provider, key.secret) == (provider, secret)]
         kept = keyring.put(provider, secret) if self._uses_keyring() else secret
         with self._open() as database:
             cursor = database.execute(
@@ -146,12 +150,15 @@ class CredentialStore:
     def keep_sign_in(self, provider: str, label: str, secret: str) -> None:
         """Keep what a sign-in gave, in place of the one before. Keys stay."""
         kept = keyring.put(provider, secret) if self._uses_keyring() else secret
-        self.forget_sign_in(provider)
+        condition = "type = 'oauth' AND provider = ?"
         with self._open() as database:
+            before = database.execute(f"SELECT secret FROM credentials WHERE {condition}", (provider,)).fetchall()
+            database.execute(f"DELETE FROM credentials WHERE {condition}", (provider,))
             database.execute(
                 "INSERT INTO credentials (provider, type, label, secret, created_at) VALUES (?, 'oauth', ?, ?, ?)",
                 (provider, label, kept, round(time.time() * 1000)),
             )
+        _forget(secret for (secret,) in before)
 
     def renew_sign_in(self, provider: str, before: str, secret: str) -> bool:
         """Keep what a sign-in gave in place of what it gave `before`; False if that is not kept any more."""
@@ -242,9 +249,10 @@ class CredentialStore:
         if not self.path.exists():
             return 0
         with self._open() as database:
-            for (secret,) in database.execute(f"SELECT secret FROM credentials WHERE {condition}", values).fetchall():
-                keyring.forget(secret)
-            return int(database.execute(f"DELETE FROM credentials WHERE {condition}", values).rowcount)
+            before = database.execute(f"SELECT secret FROM credentials WHERE {condition}", values).fetchall()
+            count = int(database.execute(f"DELETE FROM credentials WHERE {condition}", values).rowcount)
+        _forget(secret for (secret,) in before)
+        return count
 
     @contextmanager
     def _open(self) -> "Iterator[sqlite3.Connection]":
@@ -265,3 +273,10 @@ class CredentialStore:
             raise CredentialsUnreadable(f"the stored keys in {self.path} cannot be used: {error.strerror}") from None
         except sqlite3.Error as error:
             raise CredentialsUnreadable(f"the stored keys in {self.path} cannot be used: {error}") from None
+
+
+def _forget(secrets: Iterable[str]) -> None:
+    """Remove from the keyring what nothing refers to any more; one that cannot be reached keeps it, unused."""
+    for secret in secrets:
+        with suppress(KeyringError):
+            keyring.forget(secret)

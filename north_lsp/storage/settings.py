@@ -69,10 +69,14 @@ class Settings:
         restart=True,
     )
     provider_idle_timeout_s: int = setting(
-        "provider.idleTimeoutS", 120, "After how many seconds without data a request fails.", restart=True
+        "provider.idleTimeoutS", 120, "After how many seconds without data a request fails (0: never).", restart=True
     )
     provider_request_timeout_s: int = setting(
-        "provider.requestTimeoutS", 600, "How many seconds a request may take as a whole.", restart=True
+        "provider.requestTimeoutS",
+        600,
+        "After how many seconds without anything of the answer a request fails, although the connection shows signs of "
+        "life (0: never).",
+        restart=True,
     )
     retry_fallback_chains: Mapping[str, tuple[str, ...]] = setting(
         "retry.fallbackChains",

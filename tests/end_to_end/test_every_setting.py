@@ -95,7 +95,7 @@ SEEN: dict[str, Row] = {
     ),
     "provider.requestTimeoutS": Row(
         1,
-        "1 s of a whole request",
+        "did not continue for 1 s",
         (answer(Gate("never")),),
         others={**ONCE, "retry.maxRetries": 0},
         ends_by_default=False,

@@ -232,6 +232,18 @@ async def test_claude_on_vertex(server: ModelServer, tmp_path: Path) -> None:
     assert second.body["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
 
 
+@pytest.mark.parametrize("account", ["missing.json", "broken.json"])
+async def test_claude_on_vertex_without_credentials_says_what_to_do(
+    server: ModelServer, tmp_path: Path, account: str
+) -> None:
+    (tmp_path / "broken.json").write_text("{}")
+    environ = vertex(tmp_path, server, str(tmp_path / account))
+    failed = (await ask(made(tmp_path, environ, "google-vertex/claude-sonnet-4-5-20250929"), request()))[-1]
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.retryable, server.requests) == ("auth", False, [])
+    assert "gcloud auth application-default login" in failed.message
+
+
 def test_vertex_offers_claude_beside_gemini(tmp_path: Path) -> None:
     environ = {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "global"}
     known = load_catalog(tmp_path, environ)

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import tempfile
+import venv
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -366,3 +367,40 @@ def test_home_and_what_is_above_it_is_never_opened(tmp_path: Path) -> None:
     read = described["rules"]["read"]
     assert str(home / "bin") in read
     assert not {"/", str(home), str(home / ".local"), str(tmp_path.resolve()), "/etc/shadow", "relative"} & set(read)
+
+
+async def test_programs_of_the_home_folder_run_and_the_credentials_beside_them_stay_closed(tmp_path: Path) -> None:
+    home, root = tmp_path.resolve() / "home", make_project(tmp_path)
+    env = home / "envs/tool"
+    venv.create(env, symlinks=True)
+    (next((env / "lib").glob("python*/site-packages")) / "library.py").write_text("WORD = 'from the library'")
+    secrets = (
+        ".fly/config.yml", ".docker/config.json", ".pulumi/credentials.json", ".config/git/credentials",
+        ".local/share/uv/credentials/credentials.toml", "envs/tool/.token",
+    )  # fmt: skip
+    for name in (*secrets, ".config/git/ignore", ".local/share/uv/tools/a", ".local/share/x/lib/y"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("hidden words" if name in secrets else "*.out")
+    (home / ".config/git/config").write_text("[user]\n\tname = Ann\n")
+    folders = [home / name for name in (".fly/bin", ".docker/bin", ".pulumi/bin", ".local/bin")]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    (home / ".fly/bin/flyctl").write_text("#!/bin/sh\necho flies\n")
+    (home / ".fly/bin/flyctl").chmod(0o700)
+    path = os.pathsep.join(map(str, (env / "bin", *folders, "/usr/bin", "/bin")))
+    environ = command_environment(os.environ | {"HOME": str(home), "PATH": path}, frozenset())
+    environ = {name: value for name, value in environ.items() if name != "XDG_CONFIG_HOME"}
+    async with anyio.create_task_group() as background:
+        runner = CommandRunner(environ, background, root, sandbox_of(Settings(sandbox="workspace"), (root,), environ))
+        for name in secrets:
+            ran = await run(runner, f"cat ~/{name}")
+            assert (ran.exit_code, "hidden words" in ran.output.text) == (1, False), (name, ran.output.text)
+        assert (await run(runner, "cat ~/.local/share/x/lib/y")).exit_code == 1
+        assert (await run(runner, "flyctl")).output.text == "flies\n"
+        ran = await run(runner, "python -c 'import library, sys; print(library.WORD, sys.prefix != sys.base_prefix)'")
+        assert ran.output.text == "from the library True\n"
+        assert (await run(runner, "git config user.name; cat ~/.local/share/uv/tools/a")).output.text == "Ann\n*.out"
+        await run(runner, "touch b.out")
+        assert "b.out" not in (await run(runner, "git status --short -uall")).output.text
+        await runner.end_all(0.1)
+        background.cancel_scope.cancel()

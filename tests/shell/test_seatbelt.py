@@ -231,8 +231,16 @@ def test_a_system_can_be_read_but_for_what_others_keep(monkeypatch: pytest.Monke
     environ = {"HOME": str(home), "PATH": os.pathsep.join(map(str, paths))}
     made = sandbox_of(Settings(), (home / "project",), environ).described(tmp_path / "temp")
     read = made["rules"]["read"]
-    assert str(home / "Library/Application Support/tool") in read
-    for path in (home, home / "Library", home / ".ssh", Path("/"), Path("/System"), Path("/Library")):
+    assert str(home / "Library/Application Support/tool/bin") in read
+    for path in (
+        home,
+        home / "Library",
+        home / "Library/Application Support/tool",
+        home / ".ssh",
+        Path("/"),
+        Path("/System"),
+        Path("/Library"),
+    ):
         assert str(path) not in read
     assert made["hides"] is False
     assert made["prefix"][:2] == ["/usr/bin/sandbox-exec", "-p"]

@@ -1,5 +1,6 @@
 """Keys in the system's keyring: North's file has references only, and says what is wrong where there is none."""
 
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,3 +119,30 @@ def test_what_is_wrong_is_said_and_nothing_is_stored_elsewhere(
         store.add("groq", SECRET)
     monkeypatch.undo()
     assert [key.provider for key in store.all_keys()] == ["openai"]
+
+
+def test_what_a_locked_keyring_holds_can_be_removed_and_replaced(
+    store: CredentialStore, system: Memory, tmp_path: Path
+) -> None:
+    store.add("openai", SECRET)
+    store.keep_sign_in("company", "Company", "old")
+    (tmp_path / "config" / "config.json").write_text("{}")
+    system.locked = True
+    store.add("openai", f"{SECRET}-2")
+    store.keep_sign_in("company", "Company", "new")
+    assert store.sign_in("company") == "new"
+    assert store.remove(provider="openai") == 2
+    assert store.all_keys() == []
+
+
+def test_a_sign_in_that_cannot_be_kept_leaves_the_one_before(
+    store: CredentialStore, system: Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "config" / "config.json").write_text("{}")
+    store.keep_sign_in("company", "Company", "old")
+    with sqlite3.connect(store.path) as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON credentials BEGIN SELECT RAISE(ABORT, 'full'); END")
+    database.close()
+    with pytest.raises(CredentialsUnreadable):
+        store.keep_sign_in("company", "Company", "new")
+    assert store.sign_in("company") == "old"

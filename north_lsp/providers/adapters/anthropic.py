@@ -159,6 +159,8 @@ class AnthropicProvider:
         except anthropic.APIStatusError as error:
             raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
         except anthropic.APIConnectionError as error:
+            if (refused := wire.refused_in(error)) is not None:
+                raise refused from None
             raise Unreachable from error
         except Exception as error:
             if self._cloud is None or (refused := self._cloud.problem(error)) is None:

@@ -83,6 +83,7 @@ _OVERFLOW = lazy_pattern(
 _QUOTA = lazy_pattern(
     r"credit balance is too low|insufficient (credits|balance|quota|funds)|exceeded your current quota", re.I
 )
+_DAILY = lazy_pattern(r"per[ _]?(day|month)", re.I)
 _BAD_KEY = lazy_pattern(r"api key (is )?(not valid|expired|not found)|pass a valid api key", re.I)
 _OVERLOAD = lazy_pattern(r"overloaded|temporarily unavailable|at capacity|loading model", re.I)
 _NO_MODEL = lazy_pattern(
@@ -121,8 +122,9 @@ def describe(body: object, fallback: str = "") -> tuple[str, str]:
     return code, str(text)
 
 
-def kind_of(status: int | None, code: str, text: str) -> ErrorKind:
-    """Return the kind of an error answer (`status` None: an error within a stream)."""
+def kind_of(status: int | None, code: str, text: str, *, passes: bool = False) -> ErrorKind:
+    """Return the kind of an error answer (`status` None: an error within a stream). `passes` says that the vendor named
+    a time after which a limit no longer holds."""
     by_code = _CODES.get(code.lower())
     if by_code in ("context_overflow", "quota_exhausted"):
         return by_code
@@ -132,7 +134,9 @@ def kind_of(status: int | None, code: str, text: str) -> ErrorKind:
     may_overflow = status in (None, 400, 413, 422) or (status is not None and status >= 500)
     if may_overflow and _OVERFLOW.search(text):
         return "context_overflow"
-    if _QUOTA.search(text) and status in (None, 400, 402, 403, 429):
+    # Google words the limits of a minute like a quota that is used up.
+    is_short = passes and status == 429 and by_code == "rate_limit"
+    if _QUOTA.search(text) and status in (None, 400, 402, 403, 429) and not is_short:
         return "quota_exhausted"
     if status in (None, 400) and _BAD_KEY.search(text):
         return "auth"
@@ -164,7 +168,8 @@ def refused(
     1970."""
     code, text = describe(body, "")
     is_json = isinstance(body, Mapping)
-    kind = kind_of(status, code, text or raw)
+    wait = retry_after_ms(headers, now)
+    kind = kind_of(status, code, text or raw, passes=wait is not None and not _DAILY.search(f"{body}"))
     if status is not None and 300 <= status < 400:
         target = one_line(headers.get("location", "another address"), 200)
         message = f"{endpoint.address} redirects requests to {target}; set that address if you trust it"
@@ -175,7 +180,7 @@ def refused(
     message = f"{where}: {said}" if said else where
     if said.endswith("."):
         message = message[:-1]
-    answer = failed(kind, f"{message}; {step}", partial, status, retry_after_ms(headers, now))
+    answer = failed(kind, f"{message}; {step}", partial, status, wait)
     should = headers.get("x-should-retry")
     if should == "false" and answer.retryable:
         return Failed(kind, answer.message, partial, status, False, retry_after_ms=answer.retry_after_ms)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpx2
 
 from north_lsp.providers.adapters.lean_import import import_lean
-from north_lsp.providers.adapters.wire import Refused, Unreachable
+from north_lsp.providers.adapters.wire import Refused, Unreachable, refused_in
 from north_lsp.providers.base import Timeouts
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class OpenAiClient:
         except openai.APIStatusError as error:
             raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
         except openai.APIConnectionError as error:
+            if (refused := refused_in(error)) is not None:
+                raise refused from None
             raise Unreachable from error
         return cast("httpx2.Response", getattr(response, "http_response", response))
 

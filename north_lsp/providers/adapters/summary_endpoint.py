@@ -34,8 +34,7 @@ class SummaryEndpoint:
         self._timeouts = timeouts
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        late = f"{self._endpoint.title} did not answer within {self._timeouts.request:g} s"
-        found: str | Failed = failed("network", late, _NOTHING)
+        found: str | Failed = failed("network", f"{self._endpoint.title} did not answer in time", _NOTHING)
         with anyio.move_on_after(self._timeouts.request):
             found = await self._asked(request)
         if isinstance(found, Failed):

@@ -2,6 +2,7 @@
 supplies the request and an Answer that understands the vendor's events."""
 
 import json
+import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
@@ -19,6 +20,7 @@ from north_lsp.providers.json_values import read_event
 _MAX_UNREADABLE = 20
 _DRAIN_SECONDS = 0.25
 _ERROR_BYTES = 64 * 1024
+_SIGNS_OF_LIFE = ("ping", "keepalive")  # events that bring nothing of an answer
 
 
 class Refused(Exception):
@@ -146,7 +148,7 @@ async def _vendor_events(
     post: Post, answer: Answer, timeouts: Timeouts, decoder: Decoder
 ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
     """Yield the vendor's events as JSON objects. Data that is not a JSON object is skipped and counted."""
-    deadline = anyio.current_time() + timeouts.request
+    deadline = _deadline(timeouts)
     try:
         response = await _limited(post(), deadline, timeouts)
     except Unreachable as error:
@@ -161,7 +163,7 @@ async def _vendor_events(
         chunks = response.aiter_bytes()
         while not answer.ended:
             try:
-                if deadline - anyio.current_time() > timeouts.idle:
+                if _is_held_by_silence(deadline, timeouts):
                     # The client gives up before the deadline could pass, so no timer is needed around every chunk.
                     chunk = await _translated(anext(chunks), timeouts)
                 else:
@@ -181,6 +183,8 @@ async def _vendor_events(
                     data = None
                 if isinstance(data, dict):
                     readable += 1
+                    if data.get("type") not in _SIGNS_OF_LIFE:
+                        deadline = _deadline(timeouts)
                     yield event.name, data
                     continue
                 unreadable += 1
@@ -199,13 +203,22 @@ async def _vendor_events(
             await response.aclose()
 
 
+def _deadline(timeouts: Timeouts) -> float:
+    return math.inf if timeouts.request is None else anyio.current_time() + timeouts.request
+
+
+def _is_held_by_silence(deadline: float, timeouts: Timeouts) -> bool:
+    """Tell whether the client gives up a silent server before the deadline could pass."""
+    return deadline == math.inf or (timeouts.idle is not None and deadline - anyio.current_time() > timeouts.idle)
+
+
 async def _limited(waiting: Awaitable[Any], deadline: float, timeouts: Timeouts) -> Any:
-    """Wait within the time limit of a whole request. The client itself limits connecting and silence."""
+    """Wait until the deadline at most. The client itself limits connecting and silence."""
     try:
         with anyio.fail_after(max(deadline - anyio.current_time(), 0)):
             return await _translated(waiting, timeouts)
     except TimeoutError:
-        raise _LimitHit(f"took longer than the {timeouts.request:g} s of a whole request") from None
+        raise _LimitHit(f"did not continue for {timeouts.request:g} s (provider.requestTimeoutS)") from None
 
 
 async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:
@@ -218,7 +231,7 @@ async def _translated(waiting: Awaitable[Any], timeouts: Timeouts) -> Any:
 def _timeout_text(error: BaseException, timeouts: Timeouts) -> str:
     if any(isinstance(reason, httpx2.ConnectTimeout | httpx2.PoolTimeout) for reason in _causes(error)):
         return f"could not be requested: no connection within {timeouts.connect:g} s"
-    return f"stalled: nothing came for {timeouts.idle:g} s"
+    return f"stalled: nothing came for {timeouts.idle:g} s (provider.idleTimeoutS)"
 
 
 async def _refuse_body(response: httpx2.Response, kind: str, deadline: float, timeouts: Timeouts) -> None:
@@ -246,6 +259,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while reason is not None:
         yield reason
         reason = reason.__cause__
+
+
+def refused_in(error: BaseException) -> Refused | None:
+    """Return what refused a request before it was sent, which SDKs report as a connection that failed."""
+    return next((reason for reason in _causes(error) if isinstance(reason, Refused)), None)
 
 
 def cause(error: BaseException) -> str:

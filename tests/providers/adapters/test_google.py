@@ -227,3 +227,28 @@ def test_pictures_of_results_are_sent(wire_id: str, within: bool) -> None:
         assert results["parts"] == [{"functionResponse": first | {"parts": [picture]}}, last]
     else:
         assert results["parts"] == [{"functionResponse": first}, picture, last]
+
+
+@pytest.mark.parametrize(
+    ("quota", "delay", "kind"),
+    [
+        ("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "26s", "rate_limit"),
+        ("GenerateRequestsPerDayPerProjectPerModel-FreeTier", "26s", "quota_exhausted"),
+        ("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", None, "quota_exhausted"),
+    ],
+)
+async def test_a_limit_of_a_minute_passes_and_one_of_a_day_does_not(
+    server: ModelServer, quota: str, delay: str | None, kind: str
+) -> None:
+    details: list[object] = [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": quota}]}
+    ]
+    if delay is not None:
+        details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
+    text = "You exceeded your current quota, please check your plan and billing details."
+    body = {"error": {"code": 429, "message": text, "status": "RESOURCE_EXHAUSTED", "details": details}}
+    server.script(answer(raw(json.dumps(body).encode(), "application/json", 429)))
+    failed = (await ask(GOOGLE.make(server.url)))[-1]
+    assert isinstance(failed, Failed)
+    assert (failed.kind, failed.retryable) == (kind, kind == "rate_limit")
+    assert failed.retry_after_ms == (26_000 if delay else None)
