@@ -241,7 +241,7 @@ def _heads_with(connection: "sqlite3.Connection", token: str) -> tuple[set[int],
     rows = _rows_with(connection, [token], ">=")
     first = bisect(rows, _TITLES)
     in_title = {row - _TITLES >> _SHIFT for row in rows[first:]}
-    return in_title, in_title.union(row - _FIRST_PROMPTS >> _SHIFT for row in rows[:first])
+    return in_title, in_title.union([row - _FIRST_PROMPTS >> _SHIFT for row in rows[:first]])
 
 
 def _pages_with(connection: "sqlite3.Connection", *tokens: str) -> dict[int, int]:
