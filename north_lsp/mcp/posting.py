@@ -38,11 +38,16 @@ class PostingTransport:
         self._client = client
         self._tasks = tasks
         self._under_way = 0
+        self._asked: dict[object, anyio.CancelScope] = {}
+        """The requests that are being sent or answered."""
         self._send: MemoryObjectSendStream[Frame]
         self._receive: MemoryObjectReceiveStream[Frame]
         self._send, self._receive = anyio.create_memory_object_stream[Frame](16)
 
     def post(self, message: dict[str, Any]) -> None:
+        is_withdrawal = message.get("method") == "notifications/cancelled"
+        if is_withdrawal and (scope := self._asked.get(message["params"]["requestId"])) is not None:
+            scope.cancel()  # otherwise a server that never answers would hold the connection for good
         if self._under_way >= _MOST_AT_ONCE:
             raise failure("it does not take what North sends", "continue without it")
         self._under_way += 1
@@ -61,16 +66,22 @@ class PostingTransport:
 
     async def _deliver(self, message: dict[str, Any]) -> None:
         """Send a message and pass on what answers it; a failure answers its request."""
-        problem = ""
+        problem, id = "", message.get("id") if "method" in message else None
+        scope = anyio.CancelScope()
+        if id is not None:
+            self._asked[id] = scope
         try:
-            problem = await self._answered(message)
-            self.reached = True
+            with scope:
+                problem = await self._answered(message)
+                self.reached = True
         except ToolError as error:  # of the sign-in
             problem = error.message.removeprefix("MCP error: ")
         except (httpx2.HTTPError, NoEventStream) as error:
             problem, self.reached = reason(error, self._url), False
         finally:
             self._under_way -= 1
+            if id is not None:
+                del self._asked[id]
         if problem and "id" in message and "method" in message:
             error_of = {"code": _ERROR, "message": f"{problem} (at {message['method']})"}
             await self._put({"jsonrpc": "2.0", "id": message["id"], "error": error_of})

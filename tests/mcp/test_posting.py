@@ -204,26 +204,28 @@ async def test_a_stream_that_ends_again_and_again_without_an_answer_is_given_up(
     assert asked[:2] == ["POST", "GET"]
 
 
-async def test_nobody_asks_for_an_answer_that_nobody_waits_for(without_proxies: None) -> None:
-    asked = []
-    asked_again, given_up = threading.Event(), threading.Event()
+async def test_a_call_that_nobody_waits_for_holds_no_connection(without_proxies: None) -> None:
+    held, given_up = threading.Semaphore(0), threading.Event()
 
     def answer(handler: Any) -> None:
-        if handler.command == "POST" and json.loads(handler.sent)["method"] != ASKED["method"]:
+        asked = json.loads(handler.sent)
+        if asked.get("id") == "last":
+            reply = json.dumps({"jsonrpc": "2.0", "id": "last", "result": {}}).encode()
+            say(handler, reply, content_type="application/json")
+        elif "id" in asked:
+            held.release()
+            given_up.wait(PATIENCE)
+        else:
             handler.send_response(202)
             handler.end_headers()
-            return
-        asked.append(handler.command)
-        if len(asked) == 2:
-            asked_again.set()
-            given_up.wait(PATIENCE)
-        say(handler, b"id: %d\nretry: 1\ndata:\n\n" % len(asked), content_type="text/event-stream")
 
     with answering(answer) as url:
         async with http(replace(SPEC, url=url), {}, httpx2.Auth()) as transport:
-            transport.post(ASKED)
-            assert await anyio.to_thread.run_sync(asked_again.wait, PATIENCE)
-            transport.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+            for id in range(60):
+                transport.post({**ASKED, "id": id})
+                assert await anyio.to_thread.run_sync(held.acquire, True, PATIENCE)
+                params = {"requestId": id}
+                transport.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+            transport.post({**ASKED, "id": "last"})
+            assert (await first(transport))["id"] == "last"
             given_up.set()
-            assert "ended without an answer" in (await first(transport))["error"]["message"]
-    assert asked == ["POST", "GET"]
