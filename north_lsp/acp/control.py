@@ -114,7 +114,11 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         read.prompt_parts(params)  # reject an invalid prompt before ending anything
         session.cancel()
         back = session.unsent.pop()
-        answer = await prompt(params, call)
+        try:
+            answer = await prompt(params, call)
+        except RpcError:
+            session.unsent.give_back(back)
+            raise
         of_the_new_turn = call.after
 
         async def confirm() -> None:

@@ -80,8 +80,9 @@ class ClientFiles:
         self._known.add(path)
         return content
 
-    async def _asked(self, path: Path) -> str | None:
-        """Ask the client for a file's text; None for a file that it does not have. Raises UnsavedUnknown."""
+    async def _asked(self, path: Path, *, as_said: bool = False) -> str | None:
+        """Ask the client for a file's text, to which `_whole` adds what some clients leave out unless it is wanted
+        `as_said`; None for a file that it does not have. Raises UnsavedUnknown."""
         if not self._reads:
             return None
         answer: object = None
@@ -106,7 +107,7 @@ class ClientFiles:
         self._silent_until = 0.0
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
-            return await self._whole(path, content)
+            return content if as_said else await self._whole(path, content)
         if await anyio.to_thread.run_sync(disk_size, path) is None:  # many clients answer a missing file with an error
             return None
         raise self._unknown(path, why)
@@ -239,7 +240,7 @@ class ClientFiles:
         are the client's own business. None if the text is unknown."""
         disk = await anyio.to_thread.run_sync(disk_text, change.path)
         try:
-            shown = await self._asked(change.path)
+            shown = await self._asked(change.path, as_said=not change.new_text.endswith("\n"))
         except UnsavedUnknown:
             is_old = disk is None or (change.old_text is not None and is_same(disk.text, change.old_text))
             return None if disk is None or is_old else disk.text

@@ -70,7 +70,7 @@ class CurrentConversation:
         self.on_change: Callable[[], Awaitable[None]] = _nothing
         self.on_switch: Callable[[], Awaitable[None]] = _nothing
         self.on_missed: Callable[[], Awaitable[None]] = _nothing
-        self.is_running = False
+        self.is_running = self._has_begun = False
         self._factory = factory
         self._editor = editor
         self._progress = progress
@@ -98,7 +98,7 @@ class CurrentConversation:
         current ones, after the turn that runs; another main folder is another project and starts a new conversation."""
         async with self._opening:
             session = self.session
-            if session is not None and session.is_running:
+            if session is not None and (session.is_running or self._has_begun):
                 return session
             roots = self.roots()
             if session is None:
@@ -210,16 +210,12 @@ class CurrentConversation:
             with asked.waiting:
                 async with self._asking:
                     session = await self.current()
-                    id = session.id
+                    id, self._has_begun = session.id, True
                     self._editor.take_answer()
-                    async with self._progress.shown(asked.token, asked.title):
-                        if asked.call is not None:
-                            asked.call.on_cancel = lambda: _give_up(session, running)
-                        self._waiting.remove(asked.waiting)
-                        stopped, unanswered = await self._turn(session, asked, running)
-                        unanswered += [text for text in _given_back(session) if text not in unanswered]
-                        if session.moved_to is None:
-                            await self._catch_up()  # before the user is told that the turn has ended, and may write on
+                    try:
+                        stopped, unanswered = await self._shown_turn(session, asked, running)
+                    finally:
+                        self._has_begun = False
                     answer, wanted = self._editor.take_answer(), self._editor.take_wanted()
                     if session.moved_to is not None:  # the next prompt begins a new conversation, in the open folder
                         await self.close("exit")
@@ -231,6 +227,18 @@ class CurrentConversation:
             await self._follow(event)
         id = id or (self.session.id if self.session is not None else None)
         return Turned(id, stopped, answer, tuple(unanswered))
+
+    async def _shown_turn(self, session: Session, asked: Asked, running: anyio.CancelScope) -> tuple[str, list[str]]:
+        """Run a turn whose progress is shown; returns how it ended, and the prompts that waited for it in vain."""
+        async with self._progress.shown(asked.token, asked.title):
+            if asked.call is not None:
+                asked.call.on_cancel = lambda: _give_up(session, running)
+            self._waiting.remove(asked.waiting)
+            stopped, unanswered = await self._turn(session, asked, running)
+            unanswered += [text for text in _given_back(session) if text not in unanswered]
+            if session.moved_to is None:
+                await self._catch_up()  # before the user is told that the turn has ended, and may write on
+        return stopped, unanswered
 
     async def _turn(self, session: Session, asked: Asked, running: anyio.CancelScope) -> tuple[str, list[str]]:
         document, number = self.document, asked.number

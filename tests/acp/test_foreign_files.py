@@ -93,6 +93,16 @@ async def test_a_newline_that_a_client_leaves_out_at_the_end_is_no_unsaved_chang
         assert path.read_text() == "x = 4\ny = 3\n"
 
 
+async def test_an_edit_may_take_the_last_newline_away(world: World, server: ModelServer) -> None:
+    path = world.project / "a.py"
+    path.write_text("x = 1\n")
+    async with foreign(world, Habits(saves=False)) as client:
+        edit = call("edit_replace_exact", path="a.py", old="x = 1\n", new="x = 1")
+        _, done = await turn(client, server, call("read_file", path="a.py"), edit)
+        assert done["data"]["applied"], done
+        assert client.buffers[path] == "x = 1"
+
+
 async def test_a_batch_stands_whole_when_the_client_adds_a_final_newline(world: World, server: ModelServer) -> None:
     for name in ("a.txt", "b.txt"):
         (world.project / name).write_text("one\ntwo")

@@ -12,7 +12,7 @@ from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.patience import PATIENCE
-from tests.support.script import Answer, Cut, Gate, Say, Stop, answer, call
+from tests.support.script import Answer, Cut, Gate, Say, Stop, StreamError, answer, call
 
 LINES = [f"line {number}" for number in range(1, 81)]
 WHOLE = "".join(f"{line}\n" for line in LINES)
@@ -330,5 +330,19 @@ async def test_a_file_that_is_begun_again_is_asked_about_once(world: World, serv
         assert (world.project / "one.txt").read_text() == "whole\n"
         live = shown_calls(client)
         assert [status for _, status in live] == ["failed", "completed"]
+        await reload(client, world, session)
+        assert shown_calls(client) == live
+
+
+async def test_a_whole_file_of_an_answer_that_failed_is_decided_once(world: World, server: ModelServer) -> None:
+    configure(world)
+    said = Say(block("whole\n", "one.txt") + "And then, " * 50, chunks=9)
+    server.script(answer(said, StreamError("invalid_request_error", "no more")))
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        await prompt(client, session, "Write it")
+        assert len(asked) == 1
+        assert (world.project / "one.txt").read_text() == "whole\n"
+        live = shown_calls(client)
         await reload(client, world, session)
         assert shown_calls(client) == live

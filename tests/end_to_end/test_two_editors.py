@@ -339,6 +339,25 @@ async def test_the_shell_begins_anew_and_that_is_said(world: World, server: Mode
         assert f"{world.project / 'json'}" not in str(server.requests[-1].body["messages"][-1])
 
 
+async def test_a_turn_that_is_resumed_after_a_mode_was_set_has_a_new_shell(world: World, server: ModelServer) -> None:
+    server.script(READ, answer(call("edit_replace_exact", **EDIT)), answer(Say("Done.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        asked(first)
+        session = await new_session(first, world)
+        await prompt(first, session, "!cd json")
+        await start(first, session, "Change it")
+        await question(first)
+        await load(second, world, session)
+        first.process.kill()
+        await first.wait_exit()
+        assert await elsewhere(second, None)
+        for mode in ("ask", "agent"):
+            await second.request("session/set_mode", {"sessionId": session, "modeId": mode})
+        deciding(second, "accept")
+        await second.request("_north/turn/resume", {"sessionId": session})
+        assert str(second.updates).count("The shell starts again here, in the main folder") == 1
+
+
 async def test_without_commands_nothing_is_said_of_the_shell(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One.")), answer(Say("Two.")))
     async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:

@@ -1,6 +1,7 @@
 """What becomes of the chat document while an answer comes: closed, opened again, saved, moved away, not to be changed;
 and another conversation beside it."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -186,6 +187,12 @@ async def test_folders_that_change_during_a_turn_count_after_it(world: World, se
         await client.command("north.models")
         server.open("here")
         await answered(client, uri, "It goes on.")
+        server.script(answer(Say("Both.")))
+        client.write(uri, "And now?")
+        await client.command("north.send", {"uri": uri})
+        await answered(client, uri, "Both.")
+    assert str(other) not in json.dumps(server.requests[0].body)
+    assert str(other) in json.dumps(server.requests[1].body)
 
 
 async def test_what_waited_for_a_turn_that_was_stopped_is_told(world: World, server: ModelServer) -> None:

@@ -554,17 +554,19 @@ async def test_of_two_edits_that_wait_each_is_decided_for_itself() -> None:
 
 
 async def test_of_two_questions_the_one_that_is_left_can_be_answered() -> None:
-    async with anyio.create_task_group() as tasks:
-        questions = MessageQuestions(cast(Any, Client()), lambda text: True)
-        tasks.start_soon(questions.ask, "first?", {"Yes": "yes"}, 3)
-        await anyio.wait_all_tasks_blocked()
-        first = questions.waiting
-        tasks.start_soon(questions.ask, "second?", {"Yes": "yes"}, 3)
-        await anyio.wait_all_tasks_blocked()
-        second = questions.waiting
-        assert first is not None
-        assert second is not first
-        first.done.set()
-        await anyio.wait_all_tasks_blocked()
-        assert questions.waiting is second
-        tasks.cancel_scope.cancel()
+    client = Client()
+    with client.answers, client.taken:
+        async with anyio.create_task_group() as tasks:
+            questions = MessageQuestions(cast(Any, client), lambda text: True)
+            tasks.start_soon(questions.ask, "first?", {"Yes": "yes"}, 3)
+            await anyio.wait_all_tasks_blocked()
+            first = questions.waiting
+            tasks.start_soon(questions.ask, "second?", {"Yes": "yes"}, 3)
+            await anyio.wait_all_tasks_blocked()
+            second = questions.waiting
+            assert first is not None
+            assert second is not first
+            first.done.set()
+            await anyio.wait_all_tasks_blocked()
+            assert questions.waiting is second
+            tasks.cancel_scope.cancel()

@@ -124,7 +124,7 @@ class PromptIntake:
     async def resume_turn(self, scope: anyio.CancelScope) -> Stopped:
         """Continue with the turn that an earlier process did not finish. Raises ValueError if there is none,
         ConversationBusy, MissingCredential, ModelFailed."""
-        if not self._conversation.is_writer and not await self._arrived():
+        if not self._session.sharing.is_here and not await self._arrived():
             return "cancelled"
         left_turn = self._session.left_turn
         with self._work.within(scope):

@@ -30,6 +30,10 @@ class UnsentPrompts:
     def add(self, prompts: Iterable[QueuedPrompt]) -> None:
         self._waiting += [QueuedPromptText(prompt.id, prompt.text) for prompt in prompts]
 
+    def give_back(self, back: Sequence[QueuedPromptText]) -> None:
+        """Take what was popped back, since nobody could be told of it."""
+        self._waiting = [*back, *self._waiting]
+
     def pop(self) -> list[QueuedPromptText]:
         """Return, once, the texts that were queued and will not be sent."""
         back, self._waiting = self._waiting, []

@@ -320,8 +320,8 @@ class FileBlocks:
     async def withdraw(self, reason: str) -> None:
         """Write none of the files of an answer that is asked for again. One that an earlier answer began waits for its
         continuation as before."""
-        left = [*self._finished, *([self._open] if self._open is not None else [])]
-        self._finished, self._open = [], None
+        left = [*self._finished, *(block for block in (self._open, self._current) if block is not None)]
+        self._finished, self._open, self._current = [], None, None
         if self._waited is not None:
             self._open, text, size = self._waited
             self._open.roll_back(text, size)

@@ -14,6 +14,14 @@ _SHOWN_LINES = 12
 _REDO = "read the file again and redo the patch; nothing was applied"
 _HEADER = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
+_OF_GIT = "diff --git "
+_BINARY = ("GIT binary patch", "Binary files ")
+_SAID_OF_FILES = (
+    *("index ", "similarity index ", "dissimilarity index ", "old mode ", "new mode ", "copy from ", "copy to "),
+    *("new file mode ", "deleted file mode ", *_BINARY),
+)
+_SPECIAL_MODES = (" 120000", " 160000")  # links, and other repositories
+_APART = "leave this file out of the patch and do it in another way, such as chmod, cp or git apply in the shell"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 
 
@@ -216,12 +224,39 @@ def _unified(source: _Lines) -> list[FilePatch]:
     renamed: dict[str, str] = {}
     while source.next is not None:
         line = source.take()
-        if line.startswith("rename from ") and (source.next or "").startswith("rename to "):
+        if line.startswith(_OF_GIT):
+            files += _announced(line, source)
+        elif line.startswith("rename from ") and (source.next or "").startswith("rename to "):
             renamed[line.removeprefix("rename from ")] = source.take().removeprefix("rename to ")
         elif line.startswith("--- ") and (source.next or "").startswith("+++ "):
             files.append(_unified_file(line[4:], source.take()[4:], source, renamed))
     moved = {one.path for one in files if one.to is not None}
     return files + [FilePatch("update", old, to=new) for old, new in renamed.items() if old not in moved]
+
+
+def _announced(line: str, source: _Lines) -> list[FilePatch]:
+    """Read what git says of a file before its hunks; returns what is to be done if there are none: an empty file has no
+    other lines. Raises ToolError for what cannot be done, so that nothing of a patch is left out without a word."""
+    name = _one_name(line.removeprefix(_OF_GIT))
+    said: list[str] = []
+    while (next := source.next) is not None and next.startswith(_SAID_OF_FILES):
+        said.append(source.take())
+    for row in said:
+        if row.startswith(("old mode ", "copy from ", *_BINARY)) or row.endswith(_SPECIAL_MODES):
+            raise ToolError(
+                "INVALID_INPUT", f"of {name} the patch says “{row[:100]}”, which cannot be done here", _APART
+            )
+    is_new = any(row.startswith("new file mode ") for row in said)
+    is_gone = any(row.startswith("deleted file mode ") for row in said)
+    if not (is_new or is_gone) or (source.next or "").startswith("--- "):
+        return []
+    return [FilePatch("add" if is_new else "delete", name)]
+
+
+def _one_name(names: str) -> str:
+    """Return the name of a file in a line such as `a/some name b/some name`."""
+    old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
+    return old.removeprefix("a/") if old.removeprefix("a/") == new.removeprefix("b/") else names
 
 
 def _unified_file(old: str, new: str, source: _Lines, renamed: dict[str, str]) -> FilePatch:

@@ -17,6 +17,7 @@ from north_lsp.providers.base import (
     TextDelta,
     UserMessage,
 )
+from north_lsp.providers.catalog.extension_places import ExtensionPlaces
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.factory import make_provider
@@ -250,3 +251,13 @@ def test_one_without_a_stream_is_a_provider_as_in_models_yml(tmp_path: Path) -> 
     assert model.provider.sign_in is not None
     assert model.provider.sign_in.client_id == "north"
     assert not known.is_available(model)
+
+
+def test_a_path_that_depends_on_the_folder_in_which_north_runs_names_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "setup.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    places = ExtensionPlaces(tmp_path / "own", ("", ".", "setup.py", str(tmp_path / "setup.py")), ())
+    assert list(places.files()) == [tmp_path / "setup.py"]
+    assert len(places.problems()) == 3
