@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.edit.diff import apply_hunks, make_change, unified
+from north_lsp.workspace.edit.patch import parse_patch
 from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 _LINES = st.lists(st.sampled_from(["", "a", "b", "c\r", "d\u2028e", "\f", "-", "+ x", "\\ No newline"]), max_size=30)
@@ -127,3 +128,28 @@ def test_far_changes_in_a_large_file_stay_apart() -> None:
     changed = [*lines[:10], "x\n", *lines[10:30_000], *lines[30_001:59_000], "y\n", *lines[59_001:]]
     made = change("".join(lines), "".join(changed))
     assert (len(made.hunks), made.lines_added, made.lines_removed) == (3, 2, 2)
+
+
+def test_empty_files_of_a_patch_by_git_are_made_and_deleted() -> None:
+    patch = (
+        "diff --git a/new dir/__init__.py b/new dir/__init__.py\nnew file mode 100644\nindex 0000000..e69de29\n"
+        "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\nindex e69de29..0000000\n"
+        "diff --git a/one.py b/one.py\nindex 1..2 100644\n--- a/one.py\n+++ b/one.py\n@@ -1 +1 @@\n-x\n+y\n"
+    )
+    found = [(one.action, one.path, len(one.hunks)) for one in parse_patch(patch)]
+    assert found == [("add", "new dir/__init__.py", 0), ("delete", "gone.txt", 0), ("update", "one.py", 1)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "old mode 100644\nnew mode 100755",
+        "similarity index 100%\ncopy from x\ncopy to y",
+        "index 1..2 100644\nGIT binary patch\nliteral 3",
+        "index 1..2 100644\nBinary files a/x and b/x differ",
+        "new file mode 120000\nindex 0000000..1\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+../secret",
+    ],
+)
+def test_what_a_patch_by_git_says_and_cannot_be_done_is_refused_by_name(said: str) -> None:
+    with pytest.raises(ToolError, match="of x the patch says"):
+        parse_patch(f"diff --git a/x b/x\n{said}\n")
