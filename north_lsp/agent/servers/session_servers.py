@@ -148,8 +148,10 @@ class SessionServers:
                 await self._notices.tell_held(spec, held)
 
     async def follow_trust(self) -> None:
-        """Go by the user's trust as it is now: without it, the project's servers have ended when this returns."""
-        if self._begun:
+        """Go by the user's trust as it is now: without it, the project's servers have ended when this returns; with it,
+        those that the project has now have been noted, even if this session had not begun to look for any."""
+        if self._means.connect is not None:
+            self._begun = True
             await self.refresh()
 
     async def _look_again(self) -> Found:

@@ -1,5 +1,6 @@
 """The servers of a session start and end one change after the other, whatever comes at the same time."""
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -69,6 +70,8 @@ class Silent:
     """An editor, or a log, that nobody looks at."""
 
     async def show(self, event: object) -> None: ...
+
+    async def choose(self, choice: object) -> None: ...
 
     def event(self, name: str, **data: object) -> None: ...
 
@@ -207,3 +210,24 @@ async def test_a_server_that_takes_long_to_end_does_not_end_the_next(
         await anyio.wait_all_tasks_blocked()
         assert await found.prompt("plan", {}) == "said"
         await servers.close()
+
+
+async def test_what_a_project_has_when_it_is_trusted_is_noted_before_a_session_looks_for_servers(
+    tmp_path: Path,
+) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    connections, silent = Connections(), cast(Any, Silent())
+    project, trust = tmp_path / "project", Trust(locations, "p")
+    project.mkdir()
+    async with anyio.create_task_group() as background:
+        means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, Settings, frozenset, bool)
+        first, later = (SessionServers(means, [project], trust, silent, silent) for _ in range(2))
+        trust.decide(True, "user")
+        await first.follow_trust()
+        await first.close()
+        (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": {"command": "x"}}}))
+        later.begin()
+        await later.settle()
+        assert [(row.spec.name, row.held) for row in later.rows()] == [("theirs", "new")]
+        await later.close()
+    assert connections.opened == 0

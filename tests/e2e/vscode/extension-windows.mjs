@@ -28,7 +28,7 @@ const cases = {
     await chat.frame.locator("#stop").waitFor();
     await chat.send('replace "Hello" by "Good morning" in hello/greeting.py'); // asks while nobody looks
     const comeBack = await turnAway(page);
-    const waits = notification(page, "North proposes to change hello/greeting.py");
+    const waits = notification(page, "North proposes to change hello/greeting.py.");
     await waits.waitFor();
     await screenshot(page, "windows-1-waits");
     await comeBack();

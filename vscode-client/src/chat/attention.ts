@@ -21,7 +21,7 @@ export function notifyInBackground(conversations: Conversations, questions: Ques
 function notifyWaiting(question: OpenQuestion): Thenable<void> {
   const files = [...new Set(question.diffs.map((diff) => vscode.workspace.asRelativePath(diff.path)))];
   const named = files.slice(0, 3).join(", ") + (files.length > 3 ? vscode.l10n.t(" and {0} more", files.length - 3) : "");
-  return showUntil(question.done, vscode.l10n.t("North proposes to change {0}", named), vscode.l10n.t("Show"), "showWaiting");
+  return showUntil(question.done, vscode.l10n.t("North proposes to change {0}.", named), vscode.l10n.t("Show"), "showWaiting");
 }
 
 async function notifyEnded({ session, panel }: Conversation, failed: boolean): Promise<void> {

@@ -204,7 +204,7 @@ export class Proposals implements vscode.Disposable {
   private offer(question: OpenQuestion): Thenable<void> {
     const [first = "", ...others] = question.diffs.map(({ path: file }) => path.basename(file));
     const what = others.length > 0 ? vscode.l10n.t("{0} and {1} more", first, others.length) : first;
-    return showUntil(question.done, vscode.l10n.t("North proposes to change {0}", what), vscode.l10n.t("Show Changes"), "showChanges");
+    return showUntil(question.done, vscode.l10n.t("North proposes to change {0}.", what), vscode.l10n.t("Show Changes"), "showChanges");
   }
 
   private async wait(question: OpenQuestion): Promise<void> {
