@@ -3,6 +3,7 @@
 from typing import Any
 
 from north_lsp.agent.ports.events import Draft, DraftFile
+from north_lsp.providers.base import Image
 
 
 def draft_blocks(draft: Draft | None) -> list[dict[str, Any]]:
@@ -10,8 +11,11 @@ def draft_blocks(draft: Draft | None) -> list[dict[str, Any]]:
     if draft is None:
         return []
     words: list[dict[str, Any]] = [{"type": "text", "text": draft.text}] if draft.text else []
-    pictures = [{"type": "image", "mimeType": image.mime_type, "data": image.data} for image in draft.images]
-    return [*words, *map(_file, draft.files), *pictures]
+    return [*words, *map(_file, draft.files), *map(image_block, draft.images)]
+
+
+def image_block(image: Image) -> dict[str, Any]:
+    return {"type": "image", "mimeType": image.mime_type, "data": image.data}
 
 
 def _file(file: DraftFile) -> dict[str, Any]:

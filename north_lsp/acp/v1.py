@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from north_lsp.acp.compaction import compaction_updates, notice
+from north_lsp.acp.drafts import image_block
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.tasks import tasks_update
 from north_lsp.acp.todo import plan_update
@@ -89,8 +90,7 @@ def _chunk(kind: str, message_id: str, text: str) -> Update:
 
 
 def _picture_chunk(message_id: str, image: Image) -> Update:
-    picture = {"type": "image", "mimeType": image.mime_type, "data": image.data}
-    return {"sessionUpdate": "user_message_chunk", "content": picture, "messageId": message_id}
+    return {"sessionUpdate": "user_message_chunk", "content": image_block(image), "messageId": message_id}
 
 
 def _call(call_id: str, **fields: object) -> Update:

@@ -53,13 +53,6 @@ class HttpTransport(PostingTransport):
     def __init__(self, spec: ServerSpec, client: httpx2.AsyncClient, tasks: anyio.abc.TaskGroup) -> None:
         super().__init__(spec, client, tasks, "the connection was closed")
         self._headers: dict[str, str] = {}
-        self._wanted: set[object] = set()
-        """The requests whose answers come by a stream, as long as somebody waits for them."""
-
-    def post(self, message: dict[str, Any]) -> None:
-        if message.get("method") == "notifications/cancelled":
-            self._wanted.discard(message["params"]["requestId"])
-        super().post(message)
 
     def negotiated(self, version: str) -> None:
         self._headers[_VERSION] = version
@@ -91,11 +84,7 @@ class HttpTransport(PostingTransport):
                 return ""
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind == EVENTS:
-                self._wanted.add(message["id"])
-                try:
-                    return await self._of_events(response, message["id"])
-                finally:
-                    self._wanted.discard(message["id"])
+                return await self._of_events(response, message["id"])
             if kind != JSON:
                 return f"it answered with {one_line(kind or 'nothing that can be read', 60)}"
             if (data := await bounded(response)) is None:
@@ -105,7 +94,7 @@ class HttpTransport(PostingTransport):
 
     async def _of_events(self, response: httpx2.Response, id: object) -> str:
         """Read the stream of a request up to its answer; where it ends before, it is asked for again from there on, as
-        long as that leads anywhere and somebody waits."""
+        long as that leads anywhere."""
         place, attempt = _Place(), 0
         try:
             if await self._is_answered(response, id, place):
@@ -113,7 +102,7 @@ class HttpTransport(PostingTransport):
         except (httpx2.HTTPError, NoEventStream):
             if not place.id:
                 raise
-        while place.id and id in self._wanted and attempt < len(_WAITS):
+        while place.id and attempt < len(_WAITS):
             await anyio.sleep(place.wait(attempt))
             before = place.id
             with suppress(httpx2.HTTPError, NoEventStream):  # asked for again

@@ -5,6 +5,7 @@ from typing import Any
 
 from north_lsp.agent.log.fields import Json, as_text, is_excluded, without_place
 from north_lsp.agent.log.messages import PICTURE
+from north_lsp.agent.log.results import image_from_json
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image
 
@@ -31,11 +32,7 @@ class CustomMessageEntry:
                 parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
                 known = [part for part in parts if isinstance(part, Mapping)]
                 texts = [as_text(part.get("text")) for part in known if part.get("type") == "text"]
-                images = [
-                    Image(as_text(part.get("mimeType")), as_text(part.get("data")))
-                    for part in known
-                    if part.get("type") == "image"
-                ]
+                images = [image_from_json(part) for part in known if part.get("type") == "image"]
                 kind, is_shown = as_text(fields.get("customType")), fields.get("display") is not False
                 return cls(kind, "\n\n".join(texts), tuple(images), is_shown, is_excluded(record), record)
             case _:

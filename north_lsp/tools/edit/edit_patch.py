@@ -14,10 +14,9 @@ from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.draft_file import DraftFile
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
-from north_lsp.workspace.edit.patch import FilePatch, PatchHunk, parse_patch, patched
+from north_lsp.workspace.edit.patch import BEGIN, END, FilePatch, PatchHunk, parse_patch, patched
 
 _OTHERWISE = "use edit_replace_exact"
-_BEGIN, _END = "*** Begin Patch", "*** End Patch\n"
 _OPERATION = lazy_pattern(r"^(?:\*\*\* (?:Add|Update|Delete) File: |diff --git |--- (?!$))", re.MULTILINE)
 
 
@@ -38,7 +37,7 @@ class EditPatch(EditTool):
         if not isinstance(patch, str):
             return
         whole = patch[: patch.rfind("\n") + 1]
-        end = _END if _BEGIN in whole else ""
+        end = f"{END}\n" if BEGIN in whole else ""
         hunk = max(whole.rfind("\n@@"), whole.rfind("\n*** Update File"), whole.rfind("\n--- ")) + 1
         yield {"patch": whole + end}
         yield {"patch": whole[:hunk] + end}
@@ -46,13 +45,13 @@ class EditPatch(EditTool):
     def cut_before(self, text: str, offset: int) -> str | None:
         """Return the operations that end before `offset`; None if there is none."""
         starts = [found.start() for found in _OPERATION.finditer(text) if found.start() <= offset]
-        if _BEGIN not in text:
+        if BEGIN not in text:
             whole = [start for start in starts if text.startswith("diff --git", start)]
             starts = whole or starts
         if len(starts) < 2:
             return None
         kept = text[: starts[-1]]
-        return f"{kept}{_END}" if _BEGIN in text else kept
+        return f"{kept}{END}\n" if BEGIN in text else kept
 
     async def edit(self, args: EditPatchArgs, draft: Draft) -> None:
         for one in await anyio.to_thread.run_sync(parse_patch, args.patch):

@@ -22,7 +22,7 @@ _SAID_OF_FILES = (
 )
 _SPECIAL_MODES = (" 120000", " 160000")  # links, and other repositories
 _APART = "leave this file out of the patch and do it in another way, such as chmod, cp or git apply in the shell"
-_BEGIN, _END = "*** Begin Patch", "*** End Patch"
+BEGIN, END = "*** Begin Patch", "*** End Patch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ def parse_patch(patch: str) -> list[FilePatch]:
     source = _Lines(lines)
     while source.next is not None and not source.next.strip():
         source.take()
-    files = _envelope(source) if source.next is not None and source.next.strip() == _BEGIN else _unified(source)
+    files = _envelope(source) if source.next is not None and source.next.strip() == BEGIN else _unified(source)
     if not files:
-        raise ToolError("INVALID_INPUT", "the patch names no file", f"begin it with `{_BEGIN}` or `--- a/file`")
+        raise ToolError("INVALID_INPUT", "the patch names no file", f"begin it with `{BEGIN}` or `--- a/file`")
     return files
 
 
@@ -286,7 +286,7 @@ def _unified_hunk(source: _Lines) -> PatchHunk:
         raise ToolError(
             "INVALID_INPUT",
             f"line {number} of the patch is not a hunk header: {header[:200]!r}",
-            f"write `@@ -1,3 +1,4 @@` with line numbers, or the form that begins with `{_BEGIN}`, which needs none",
+            f"write `@@ -1,3 +1,4 @@` with line numbers, or the form that begins with `{BEGIN}`, which needs none",
         )
     line, olds, news = int(found[1]), int(found[2] or 1), int(found[4] or 1)
     body = _Body()
@@ -301,7 +301,7 @@ def _unified_hunk(source: _Lines) -> PatchHunk:
             "INVALID_INPUT",
             f"the hunk in line {number} of the patch has {len(body.before)} old and {len(body.after)} new lines, its "
             f"header says {olds} and {news}",
-            "correct the header, or use the `*** Begin Patch` form, which needs no numbers",
+            f"correct the header, or use the `{BEGIN}` form, which needs no numbers",
         )
     return PatchHunk(tuple(body.before), tuple(body.after), line)
 
@@ -317,7 +317,7 @@ def _take_into(body: _Body, source: _Lines) -> None:
 def _envelope(source: _Lines) -> list[FilePatch]:
     source.take()
     files: list[FilePatch] = []
-    while source.next is not None and source.next.strip() != _END:
+    while source.next is not None and source.next.strip() != END:
         number, line = source.at + 1, source.take()
         for prefix in ("Add", "Delete", "Update"):
             path = line.removeprefix(f"*** {prefix} File: ")
@@ -328,7 +328,7 @@ def _envelope(source: _Lines) -> list[FilePatch]:
             if line.strip():
                 raise ToolError("INVALID_INPUT", f"line {number} of the patch belongs to no file: {line[:200]!r}")
     if source.next is None:
-        raise ToolError("INVALID_INPUT", f"the patch has no `{_END}`")
+        raise ToolError("INVALID_INPUT", f"the patch has no `{END}`")
     return files
 
 

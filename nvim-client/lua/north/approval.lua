@@ -96,9 +96,7 @@ local function header_of(shown)
     )
   end
   local to_read = #lines > 2 and #lines or 0
-  if #details > 0 then
-    lines[#lines + 1] = table.concat(details, " ")
-  end
+  vim.list_extend(lines, details) -- each on a line of its own: a model's words do not run into North's
   return lines, to_read
 end
 
