@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests.end_to_end.world import WARM, WARM_SERVER, WARM_SOCKET, World, make_world
 from tests.support.guard import environment, take_refusals
 from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process too
+from tests.support.hanging import watched
 from tests.support.model_server import ModelServer
 from tests.support.web_site import Site
 
@@ -61,6 +62,12 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with watched(item):
+        return (yield)
 
 
 @contextmanager

@@ -197,12 +197,7 @@ def test_nothing_in_the_agent_takes_more_than_seven_things() -> None:
 
 _CONTAINERS = {"Any", "Collection", "Json", "Literal", "Mapping", "Path", "Sequence", "SeenFiles", "object"}
 _ACTING_PARTS = {
-    "exports.document.Source picture",  # finds the data of a picture, which is too large to be handed on
-    "ports.holds.Hold may_write",  # which files a workflow lets be written: a rule over paths
     "ports.servers.ServerSpec channel",  # the editor's connection, by which a server in the editor is reached
-    "session.agent_run.Work tools",  # what an agent is given is what its task is
-    "subagents.guards.Asker slot",  # the place of the agent that asks among those that run
-    "subagents.guards.Asker tools",  # what an agent has is what those that it asks may have
 }
 """The parts of records that are no values."""
 

@@ -163,7 +163,6 @@ class Source:
     """A conversation to export; `left` are its other branches. `warnings` say what cannot be read of it; `picture`
     finds the data of pictures."""
 
-    id: str
     title: str
     header: Header
     path: Sequence[Logged]
@@ -195,7 +194,7 @@ def document_of(source: Source, tools: "Registry") -> Document:
     branches = tuple(Branch(_said_before(branch[0], known), rows) for branch, rows in made if rows)
     updated = next((one.at for one in reversed(source.path) if one.at), source.header.at)
     return Document(
-        source.id,
+        source.header.id,
         source.title,
         source.header,
         updated,

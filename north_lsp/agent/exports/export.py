@@ -66,7 +66,7 @@ def source_of(log: Log, blobs: Blobs, surroundings: Surroundings | None = None) 
     warnings = [*conversation.warnings, *([reason] if reason is not None else [])]
     header, path = log.header, log.path()
     left = left_branches(log.entries(), path)
-    return Source(log.id, conversation.title or "", header, path, left, warnings, blobs.find, surroundings)
+    return Source(conversation.title or "", header, path, left, warnings, blobs.find, surroundings)
 
 
 def render(source: Source, tools: "Registry", format: Format, mask: Mask | None) -> str:

@@ -67,7 +67,8 @@ def _workflow(log: Log) -> WorkflowView | None:
         return view
     held = _HELD if hold.closes else f"not run again in this phase: {', '.join(sorted(hold.spent))}"
     spent = tuple(sorted(hold.spent))
-    return replace(view, held=held, spent=spent, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
+    left = hold.allowance
+    return replace(view, held=held, spent=spent, calls_left=left.calls, rounds_left=left.rounds)
 
 
 def _skill(log: Log) -> WorkflowView | None:

@@ -19,7 +19,7 @@ from north_lsp.agent.planning.workflow_checks import (
     task_name,
 )
 from north_lsp.agent.planning.workflow_course import since_phase, state_on
-from north_lsp.agent.ports.holds import Hold
+from north_lsp.agent.ports.holds import Allowance, Hold
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.goals import Goal
@@ -69,15 +69,13 @@ def hold_on(log: Log, root: Path | None) -> Hold | None:
     tools = _tools_in(since_phase(log))
     reads = sum(tool not in _NO_READING for tool in tools)
     is_research = state.skill == "clarify" and "research" in state.options
-    return Hold(
-        _why(state),
-        _WAY_OUT,
-        lambda path: folder is not None and path.is_relative_to(folder),
-        calls_left=MOST_CALLS - reads if (state.skill, state.phase) == ("clarify", "explore") else None,
+    left = Allowance(
+        calls=MOST_CALLS - reads if (state.skill, state.phase) == ("clarify", "explore") else None,
+        rounds=_rounds_left(state, tools.count("ask")),
         questions=MOST_QUESTIONS if state.phase == "question" else None,
-        rounds_left=_rounds_left(state, tools.count("ask")),
-        web_left=MOST_WEB - _web_calls(since_phase(log, "intake")) if is_research else None,
+        web=MOST_WEB - _web_calls(since_phase(log, "intake")) if is_research else None,
     )
+    return Hold(_why(state), _WAY_OUT, lambda path: folder is not None and path.is_relative_to(folder), allowance=left)
 
 
 def package_of(log: Log, workspace: Workspace, task_id: str, begun: Sequence[str] = ()) -> Assignment | None:

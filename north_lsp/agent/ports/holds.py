@@ -10,27 +10,33 @@ from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left in a phase: `calls` that read, `rounds` of questions, and searches and pages of the `web`; a round
+    has at most so many `questions`. None for any number."""
+
+    calls: int | None = None
+    rounds: int | None = None
+    questions: int | None = None
+    web: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """`why` and `way_out` are for the model. Only files that `may_write` lets through are written; `closes` also
-    commands that do more than look, and tools of servers that do not say that they only read. `calls_left` is how many
-    calls that read are left, `questions` how many a call of `ask` may have, `rounds_left` how many such calls are,
-    `web_left` how many searches and pages of the web; None for any number. The commands that are `spent` have failed
-    too often to be run again."""
+    commands that do more than look, and tools of servers that do not say that they only read. The commands that are
+    `spent` have failed too often to be run again."""
 
     why: str
     way_out: str
     may_write: Callable[[Path], bool]
     closes: bool = True
-    calls_left: int | None = None
-    questions: int | None = None
-    rounds_left: int | None = None
-    web_left: int | None = None
+    allowance: Allowance = Allowance()
     spent: frozenset[str] = frozenset()
 
     @property
     def counts(self) -> bool:
         """Whether calls that read are counted, so that none may begin before those before it are over."""
-        return self.calls_left is not None or self.web_left is not None
+        return self.allowance.calls is not None or self.allowance.web is not None
 
     def error(self, what: str) -> ToolError:
         return ToolError("BLOCKED", f"BLOCKED: {self.why}: {what}", self.way_out)
@@ -43,12 +49,12 @@ class Hold:
 
     def refuse_reading(self) -> None:
         """Raise ToolError if no calls that read are left."""
-        if self.calls_left is not None and self.calls_left <= 0:
+        if self.allowance.calls is not None and self.allowance.calls <= 0:
             raise self.error("all calls that may read in this phase are used")
 
     def refuse_web(self) -> None:
         """Raise ToolError if nothing is left to be looked up on the web."""
-        if self.web_left is not None and self.web_left <= 0:
+        if self.allowance.web is not None and self.allowance.web <= 0:
             raise self.error("no searches and pages of the web are left")
 
     def refuse_command(self, command: str) -> None:
@@ -58,9 +64,10 @@ class Hold:
 
     def refuse_questions(self, count: int) -> None:
         """Raise ToolError for too many questions, in a call or in all."""
-        if self.questions is not None and count > self.questions:
-            raise self.error(f"at most {self.questions} questions are asked at once")
-        if self.rounds_left is not None and self.rounds_left <= 0:
+        most, rounds = self.allowance.questions, self.allowance.rounds
+        if most is not None and count > most:
+            raise self.error(f"at most {most} questions are asked at once")
+        if rounds is not None and rounds <= 0:
             raise self.error("all rounds of questions are used")
 
 

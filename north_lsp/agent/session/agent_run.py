@@ -36,6 +36,7 @@ from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
 from north_lsp.agent.subagents.contract import Contract, ContractReminder
 from north_lsp.agent.subagents.definition import Definition
+from north_lsp.agent.subagents.guards import Powers
 from north_lsp.agent.subagents.ownership import agent_hold, hold_behind
 from north_lsp.agent.subagents.place import Place, TreeEdits
 from north_lsp.agent.subagents.progress import Progress, State
@@ -50,14 +51,11 @@ from north_lsp.agent.web.means import WebMeans
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
 from north_lsp.providers.credentials import MissingCredential
-from north_lsp.providers.model import Model
 from north_lsp.shell.port import Runner
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.disk_log import DiskLog
 from north_lsp.storage.entries import now_ms
-from north_lsp.tools.registry import Registry
-from north_lsp.vocabulary import Mode
 from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
@@ -81,22 +79,16 @@ class _AgentVeil(LogVeil):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A task that is to be done: what was asked for, by which agent, with which model and tools, in which mode.
-    `skills` are the texts of those that it was given, `spawns` the agents that it may use itself; `isolated`: in a work
-    tree of its own; `package`: what it is of a workflow, which says what it may change; `is_behind`: it is done in the
-    background, so that the conversation may be in another mode by then."""
+    """A task that is to be done: what was asked for, by which agent, with which powers. `skills` are the texts of those
+    that it was given; `isolated`: in a work tree of its own; `package`: what it is of a workflow, which says what it
+    may change."""
 
     request: TaskRequest
     agent: Definition
-    model: Model
-    mode: Mode
-    tools: Registry
-    depth: int
+    powers: Powers
     skills: Sequence[Mapping[str, str]] = ()
-    spawns: tuple[str, ...] = ()
     isolated: bool = False
     package: Assignment | None = None
-    is_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +130,7 @@ class AgentRun:
         means, work = self._means, self._work
         conversation = await anyio.to_thread.run_sync(self._create)
         log = Log(conversation)
-        log.mode = work.mode
+        log.mode = work.powers.mode
         ports = Ports(self._editor, AgentStatus(self._editor, means.ports.status), means.ports.diagnostics)
         workspace = replace(
             self._shared.place.workspace, seen=Seen(), finder=None, conversations=None, remember=None, revert=None
@@ -165,7 +157,7 @@ class AgentRun:
             repo_root=root,
             repo_hash=project_hash(root),
             cwd=root,
-            model=work.model.selector,
+            model=work.powers.model.selector,
             client=None,
             north_version=__version__,
             storage=DiskLog.new(of.folder / "agents", self._progress.id),
@@ -185,16 +177,17 @@ class AgentRun:
         for notice in await told.load():
             await ports.show(notice)
         system = await self._system(told)
-        names = [spec.name for spec in work.tools.specs(work.mode)]
+        names = [spec.name for spec in work.powers.tools.specs(work.powers.mode)]
         log.append(agent_began(work.agent.name, system, work.request.prompt, names, self._contract.schema))
         log.set_title(work.request.description or work.request.prompt)
         await self._prompt(log, workspace, told)
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
         owns = work.package.package.owns if work.package is not None else None
-        hold = partial(hold_behind if work.is_behind else agent_hold, means.stored.log, workspace, owns)
+        hold = partial(hold_behind if work.powers.is_behind else agent_hold, means.stored.log, workspace, owns)
         rules = TurnRules(told.follow, told.project.stream_rules, hold)
-        context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, rules)
+        may = work.powers
+        context = TurnContext(may.model, system, may.mode, may.tools, workspace, settings, rules)
         try:
             stopped = await self._turn(context, parts, choice)
         except (ModelFailed, MissingCredential) as error:
@@ -213,7 +206,7 @@ class AgentRun:
         agent = self._work.agent
         body = framed("project", agent.body) if agent.source.whose == "project" else agent.body
         own = Section("behaviour", "Agent", agent.source.shown, render("agent_system", agent=agent.name, text=body))
-        others = [one for one in await told.sections(self._work.model) if one.id != "behaviour"]
+        others = [one for one in await told.sections(self._work.powers.model) if one.id != "behaviour"]
         return joined([own, *others])
 
     async def _prompt(self, log: Log, workspace: Workspace, told: ConversationContext) -> None:
@@ -283,7 +276,7 @@ class AgentRun:
         environment, work = self._means.environment, self._work
         history, editor = parts.history, parts.ports.editor
         known, allowed = environment.models, self._shared.choice.allowed
-        return ModelChoice(work.model, known, lambda: environment.settings, log, editor, history.usage, allowed)
+        return ModelChoice(work.powers.model, known, lambda: environment.settings, log, editor, history.usage, allowed)
 
     async def _turn(self, context: TurnContext, parts: SessionParts, choice: ModelChoice) -> Stopped:
         control = RetryControl(self._means.environment.process.retry)

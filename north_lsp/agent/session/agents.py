@@ -123,12 +123,14 @@ class Agents:
     # -- a call ------------------------------------------------------------------------------------------------------
 
     async def _delegate(self, args: Mapping[str, Any], caller: "Caller") -> "Output":
-        from north_lsp.agent.subagents.guards import Asker
+        from north_lsp.agent.subagents.guards import Asker, Powers
+        from north_lsp.tools.registry import Registry
 
         every = await self._surroundings.for_agents()
         self._hidden = every.hidden
         tools = [tool for tool in every.tools() if caller.mode in tool.modes and tool.name in caller.tools]
-        return await self._run(args, caller, Asker(caller.mode, tools, self._session.choice.model))
+        powers = Powers(caller.mode, Registry(tools), self._session.choice.model)
+        return await self._run(args, caller, Asker(powers))
 
     async def _run(self, args: Mapping[str, Any], caller: "Caller", asker: "Asker") -> "Output":
         """Have all tasks of a call done; what is wrong with one is told before any begins. Raises StopTurn,
@@ -154,7 +156,9 @@ class Agents:
             seconds[progress.id] = time.monotonic() - started
 
         pairs = [*zip(works, rows, strict=True)]
-        later = [] if asker.depth else [row.id for work, row in pairs if work.is_behind]  # its own end with an agent
+        later = (
+            [] if asker.powers.depth else [row.id for work, row in pairs if work.powers.is_behind]
+        )  # its own end with an agent
         try:
             await board.changed()
             async with anyio.create_task_group() as tasks:
@@ -205,7 +209,7 @@ class Agents:
         from north_lsp.agent.planning.workflow_hold import hold_on, package_of
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
-        from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
+        from north_lsp.agent.subagents.guards import Powers, mode_for, permitted, uses_agents
         from north_lsp.agent.subagents.tool_words import chosen_tools
         from north_lsp.agent.subagents.work_tree import ensure_possible
         from north_lsp.tools.registry import Registry
@@ -219,30 +223,26 @@ class Agents:
         if package is not None and not isolated:
             raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
         hold = hold_on(log, None)
-        if asker.mode != "agent" or (hold is not None and hold.closes):
+        may = asker.powers
+        if may.mode != "agent" or (hold is not None and hold.closes):
             isolated = False  # it changes nothing, and a tree would be written into the repository
         if isolated and self._place(asker).tree is not None:
             told = f"{asker.name} works in a work tree already, which the agents that it uses share"
             raise ToolError("UNAVAILABLE", told, 'give the task isolation "none"')
         if isolated:
             await anyio.to_thread.run_sync(ensure_possible, self._place(asker).workspace.roots.main)
-        own, unknown = chosen_tools(agent.tools, asker.tools)
+        own, unknown = chosen_tools(agent.tools, may.tools.tools())
         if unknown:
             await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
         request = await with_open_files(request, self._place(asker).workspace)
         skills = await anyio.to_thread.run_sync(self._skills, request.skills)
         wanted = self._session.choice.models.catalog.agents.get(agent.name, "")
-        model = await self._model(wanted or agent.model, asker.model, agent.name)
+        model = await self._model(wanted or agent.model, may.model, agent.name)
         model = model.with_level(agent.level) if agent.level is not None and not wanted else model
-        mode = mode_for(own, asker)
-        depth, given = asker.depth + 1, Registry(own, self._hidden)
-        behind = asker.is_behind or (request.background and not asker.depth and package is None)
-        work = Work(
-            *(request, agent, model, mode, given, depth, skills), isolated=isolated, package=package, is_behind=behind
-        )
-        if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
-            return work
-        return replace(work, spawns=agent.may_spawn)
+        spawns = agent.may_spawn if uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth) else ()
+        behind = may.is_behind or (request.background and not may.depth and package is None)
+        powers = Powers(mode_for(own, may), Registry(own, self._hidden), model, spawns, may.depth + 1, behind)
+        return Work(request, agent, powers, skills, isolated, package)
 
     def _skills(self, names: Sequence[str]) -> list[dict[str, str]]:
         """Read skills. Raises ToolError naming all that there are none of."""
@@ -298,7 +298,7 @@ class Agents:
         slots.limit = settings.max_concurrency
         outcome = Outcome("cancelled", "it was cancelled before it had a result")
         running = self.tasks[progress.id]
-        ports.diagnostics.event("subagent_start", agent=progress.agent, depth=work.depth, id=progress.id)
+        ports.diagnostics.event("subagent_start", agent=progress.agent, depth=work.powers.depth, id=progress.id)
         try:
             with running.scope:
                 async with slots.one() as slot:
@@ -317,7 +317,7 @@ class Agents:
                 ports.diagnostics.event(
                     "subagent_complete",
                     agent=progress.agent,
-                    depth=work.depth,
+                    depth=work.powers.depth,
                     tokens=progress.tokens,
                     ok=outcome.state in ("done", "unstructured"),
                 )
@@ -378,17 +378,16 @@ class Agents:
         slot, progress = desk.slot, desk.progress
         editor = self._editor(desk, in_tree=place.tree is not None)
         own: list[Tool] = [SubmitResult(contract)]
-        if work.spawns:
-            given = work.tools.tools()
-            me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot, place)
-            me = replace(me, schema=contract.schema, is_behind=work.is_behind)
+        powers = work.powers
+        if powers.spawns:
+            me = Asker(powers, work.agent.name, progress.id, slot, place, contract.schema)
 
             async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
                 async with slot.lent():
                     return await self._run(args, caller, me)
 
             own.append(Task(delegate, self.definitions().used))
-        work = replace(work, tools=work.tools.joined(own))
+        work = replace(work, powers=replace(powers, tools=powers.tools.joined(own)))
         choice, runners = self._session.choice, self._runners
         return AgentRun(work, Shared(self._means, place, choice, self._asking, runners), progress, editor, contract)
 

@@ -105,7 +105,8 @@ class PackageChecks:
     async def _ran(self, id: str, command: str, place: Place, shell: ShellCommands) -> _Ran:
         """Run one command; the user is asked about it as about any other."""
         settings = self.means.environment.settings
-        context = TurnContext(self.work.model, "", self.work.mode, self.work.tools, place.workspace, settings)
+        may = self.work.powers
+        context = TurnContext(may.model, "", may.mode, may.tools, place.workspace, settings)
         title = one_line(f"Check {command}")
         call = ToolCall(id, "shell_run", {"command": command})
         await self.editor.show(CallNamed(id, call.name, "execute", title))

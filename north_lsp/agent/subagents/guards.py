@@ -12,29 +12,37 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
 from north_lsp.tools.base import Tool
-from north_lsp.tools.registry import plan_required
+from north_lsp.tools.registry import Registry, plan_required
 from north_lsp.vocabulary import Mode
 
 BLOCKED = "NORTH_BLOCKED_AGENT"
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Who has tasks done: the conversation's own model (no `name`), or an agent at a `depth`. `tools` are those that it
-    may use itself in its `mode`, `spawns` the agents that it may use, `place` where it works, `schema` what its own
-    result has to fit: so have those of agents for which none is named. `is_behind`: it works in the background."""
+class Powers:
+    """What a model may use: the `tools`, in its `mode`, and as `spawns` other agents. It is `depth` agents away from
+    the conversation's own; `is_behind`: it works in the background, so that the conversation may be in another mode by
+    then."""
 
     mode: Mode
-    tools: Sequence[Tool]
+    tools: Registry
     model: Model
+    spawns: tuple[str, ...] = (ANY,)
+    depth: int = 0
+    is_behind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who has tasks done: the conversation's own model (no `name`), or an agent. `place` is where it works, `schema`
+    what its own result has to fit: so have those of agents for which none is named."""
+
+    powers: Powers
     name: str = ""
     output_id: str = ""
-    depth: int = 0
-    spawns: tuple[str, ...] = (ANY,)
     slot: Slot | None = None
     place: Place | None = None
     schema: Mapping[str, object] | None = None
-    is_behind: bool = False
 
 
 def permitted(name: str, asker: Asker, known: Definitions, environ: Mapping[str, str]) -> Definition:
@@ -52,21 +60,22 @@ def permitted(name: str, asker: Asker, known: Definitions, environ: Mapping[str,
     if name not in may:
         hint = f"permitted: {', '.join(may)}" if may else "do it yourself: no agent may be used here"
         raise ToolError("DENIED", f"{asker.name or 'this agent'} may not use the agent {name}", hint)
-    if asker.mode != "agent":
-        own, _ = chosen_tools(found.tools, asker.tools)
+    mode = asker.powers.mode
+    if mode != "agent":
+        own, _ = chosen_tools(found.tools, asker.powers.tools.tools())
         if _is_a_writer(found):
             readers = ", ".join(one.name for one in known.used if not _is_a_writer(one))
-            told = f"the agent {name} changes files, which is not possible in {asker.mode} mode"
+            told = f"the agent {name} changes files, which is not possible in {mode} mode"
             hint = f"agents that only read: {readers}"
-            raise plan_required(f"{told}; {hint}") if asker.mode == "plan" else ToolError("MODE_FORBIDDEN", told, hint)
+            raise plan_required(f"{told}; {hint}") if mode == "plan" else ToolError("MODE_FORBIDDEN", told, hint)
         if not own:
-            raise ToolError("MODE_FORBIDDEN", f"the agent {name} has no tool that may be used in {asker.mode} mode")
+            raise ToolError("MODE_FORBIDDEN", f"the agent {name} has no tool that may be used in {mode} mode")
     return found
 
 
 def _may(name: str, asker: Asker) -> bool:
     """Tell whether an agent may use another one; itself only if that is said by name."""
-    return name in asker.spawns or (ANY in asker.spawns and name != asker.name)
+    return name in asker.powers.spawns or (ANY in asker.powers.spawns and name != asker.name)
 
 
 def _is_a_writer(definition: Definition) -> bool:
@@ -81,10 +90,10 @@ _WRITERS = frozenset({"*", "edit", "multiedit", "write", "notebookedit", "replac
 def uses_agents(definition: Definition, asker: Asker, most_depth: int) -> bool:
     """Tell whether an agent may use agents itself."""
     words = {word.casefold() for word in definition.tools or (ANY,)}
-    return asker.depth + 1 < most_depth and bool(definition.may_spawn) and bool(words & {TASK, "agent", ANY})
+    return asker.powers.depth + 1 < most_depth and bool(definition.may_spawn) and bool(words & {TASK, "agent", ANY})
 
 
-def mode_for(tools: Sequence[Tool], asker: Asker) -> Mode:
+def mode_for(tools: Sequence[Tool], asker: Powers) -> Mode:
     """Return the mode that an agent works in: that of whoever asks, but only reading where no tool needs more."""
     if asker.mode != "agent":
         return asker.mode

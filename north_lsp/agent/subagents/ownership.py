@@ -16,7 +16,8 @@ def agent_hold(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Ho
     the workflow's documents."""
     hold = hold_on(log, None)
     if hold is not None:  # what agents look up is not counted, so they look nothing up where it has to be
-        return replace(hold, web_left=0) if hold.web_left is not None else hold
+        left = hold.allowance
+        return replace(hold, allowance=replace(left, web=0)) if left.web is not None else hold
     if owns is None:
         return None
     root = workspace.roots.main
