@@ -41,6 +41,7 @@ _STUCK_TIMES = 2
 _MARK_SECONDS = 0.25
 _POLL_SECONDS = 0.01
 _REST_SECONDS = 0.3
+_LOST_TIMES = 10
 _CHILDLESS_SECONDS = 0.1
 
 
@@ -71,6 +72,7 @@ class Bash:
         self._closed = False
         self._nonce = ""
         self._code: int | None = None
+        self._state: list[str] | None = None
         self._broken = False
         self._limit: anyio.CancelScope | None = None
         self.hurried = False
@@ -255,7 +257,7 @@ class Bash:
         nonce = self._nonce = os.urandom(16).hex()
         cutter = MarkerScanner(nonce)
         before = set(children_of(self.pid))
-        self._code = None
+        self._code = self._state = None
         self._broken = True  # until it reports its state, which for example a restricted shell can no longer do
 
         def on_bytes(data: bytes) -> None:
@@ -330,8 +332,22 @@ class Bash:
             code = await self._reported(self._nonce)
             answered.set()
 
+        async def ask_again() -> None:
+            """Have the shell report if it gave up the line for that: it does when it is interrupted as it reads."""
+            idle = 0
+            while True:
+                await anyio.sleep(_POLL_SECONDS)
+                idle = idle + 1 if self._is_idle() and not answered.is_set() else 0
+                if idle == _LOST_TIMES:
+                    idle = 0
+                    send([self.pid], signal.SIGINT)  # it gives up the rest of the line, too
+                    await anyio.sleep(_POLL_SECONDS * _LOST_TIMES)  # a busy machine lets it do so late
+                    await self._channels.tell(reporting(self._nonce))
+
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(listen)
+            if not self._is_single:
+                tasks.start_soon(ask_again)
             started = time.monotonic()
             if catches(self.pid, systems.SIGVTALRM):  # not after `exec`: it would end the program
                 send([self.pid], systems.SIGVTALRM)
@@ -389,45 +405,56 @@ class Bash:
 
     async def _reported(self, nonce: str) -> int | None:
         """Wait for the shell's report and return the exit code; None if the shell ended instead. Reports for an earlier
-        command are skipped."""
-        code: int | None = None
+        command are skipped. What of a report was read before a wait was cancelled counts for the next one."""
         stuck = 0
         while True:
-            record = ""
-            # After its end a command has no influence any more: a shell that does not go on is broken.
-            with anyio.move_on_after(_PROBE_SECONDS) as waited:
+            record: str | None = None
+            with anyio.move_on_after(_PROBE_SECONDS):
                 record = await self._channels.next_record()
-            if waited.cancelled_caught and code is None:
+            if record is None and self._code is None:
                 stuck = stuck + 1 if self._is_stuck() else 0
                 if stuck < _STUCK_TIMES:
                     continue
                 return None
-            if not record and code is not None:
+            if (
+                record is None
+            ):  # after its end a command has no influence any more: a shell that does not go on is broken
                 return None
             if not record and self._channels.ended:
-                await self._process_end()
+                if self._code is None:
+                    await self._process_end()
                 return None
+            if self._state is not None:
+                self._take_state(self._state, record)
+                continue
             kind, _, rest = record.partition(" ")
             named, _, value = rest.partition(" ")
             if named != nonce:
                 continue
-            if kind == "D" and code is None:
-                code = self._code = _number(value)
+            if kind == "D" and self._code is None:
+                self._code = _number(value)
             elif kind == "S":
-                code = self._code = _number(value) if code is None else code
-                self._broken = False
-                parts = [await self._channels.next_record() for _ in COMMANDS]
-                try:
-                    self.report = read_report(parts)
-                except ValueError:
-                    continue
+                self._code = _number(value) if self._code is None else self._code
+                self._state = []
             elif kind == "Z":
-                return code
+                return self._code
+
+    def _take_state(self, state: list[str], record: str) -> None:
+        """Take the next part of the shell's state, all of which make a report."""
+        state.append(record)
+        if len(state) == len(COMMANDS):
+            self._state, self._broken = None, False
+            with contextlib.suppress(ValueError):  # the one before it counts
+                self.report = read_report(state)
 
     def _is_stuck(self) -> bool:
         """Return whether the shell halted itself, or has read everything it was told and reports nothing, for instance
         since a command disabled its builtins."""
-        return is_halted(self.pid) or (self._channels.is_told_all() and is_asleep(self.pid))
+        return is_halted(self.pid) or self._is_idle()
+
+    def _is_idle(self) -> bool:
+        """Return whether the shell waits, and not for what it was told: it has read all of that."""
+        return self._channels.is_told_all() and is_asleep(self.pid)
 
     async def _process_end(self) -> None:
         """Wait for the end of the process. After an `exec` another program runs in the shell's place, maybe for

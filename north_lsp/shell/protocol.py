@@ -15,8 +15,11 @@ _CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
 _ABANDONING = r"""\builtin trap '[ -z "${BASH_SOURCE-}" ] || { \builtin trap - INT; \builtin kill -INT $$; }' VTALRM"""
 """Has a shell that gets this signal give up the command that it is in: between them it reads no file. One that waits
 for a program would go on with what stands after it unless that dies of the interrupt; a trap comes in between."""
+_DEAF = r"\builtin trap '' INT"
+"""Keeps what stops a command from hitting the shell once the command has ended by itself: it would give up what it is
+about to report. Nothing that takes long comes before it hears again."""
 _RESET = (
-    r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
+    r"\builtin trap - DEBUG RETURN ERR TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
     r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"
     rf"; {_ABANDONING}"
     rf"; \builtin unset {MARK} 2>/dev/null || \builtin exit"  # a shell that no command can be marked in is of no use
@@ -40,7 +43,7 @@ def calling(script: str, nonce: str, marked: str, stdin: str) -> str:
         f"{_PRINTF} START {nonce}; {MARK}={marked} \\builtin . {shlex.quote(script)} "
         f"<{shlex.quote(stdin)} 1>&{TTY_FD} 2>&{TTY_FD} {TTY_FD}>&- {CONTROL_FD}>&-; "
         f"{_CLEAN}; {_PRINTF} END {nonce}; "
-        f"\\builtin printf 'D {nonce} %s\\0' \"$POSIXLY_CORRECT\" >&{CONTROL_FD}; \\unset POSIXLY_CORRECT"
+        f"\\builtin printf 'D {nonce} %s\\0' \"$POSIXLY_CORRECT\" >&{CONTROL_FD}; \\unset POSIXLY_CORRECT; {_DEAF}"
     )
 
 
@@ -49,9 +52,10 @@ def reporting(nonce: str) -> str:
     command."""
     sections = r" \builtin printf '\0';".join(f" {command};" for command in COMMANDS)
     return (
-        f"{_CLEAN}; \\builtin printf '__NORTH_%s_%s__' END {nonce}; {_RESET}; "
+        f"{_CLEAN}; {_DEAF}; {_PRINTF} END {nonce}; {_RESET}; "
         f"{{ \\builtin printf 'S {nonce} %s\\0' \"$POSIXLY_CORRECT\";{sections} \\builtin printf '\\0'; }} "
-        f">&{CONTROL_FD} 2>/dev/null; \\unset POSIXLY_CORRECT; \\builtin printf 'Z {nonce}\\0' >&{CONTROL_FD}\n"
+        f">&{CONTROL_FD} 2>/dev/null; \\unset POSIXLY_CORRECT; \\builtin printf 'Z {nonce}\\0' >&{CONTROL_FD}; "
+        "\\builtin trap - INT\n"
     )
 
 

@@ -18,6 +18,7 @@ from north_lsp.shell.environment import changes_meaning, command_environment, lo
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.options import Place
 from north_lsp.shell.processes import children_of, is_asleep
+from north_lsp.shell.protocol import reporting
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.tree import MARK, find_tree
@@ -428,6 +429,26 @@ async def test_a_command_that_ends_as_it_is_stopped_costs_no_shell(
         for tenths in (1, 2, 3, 4, 5):
             ran = await run(shell, f"(trap '' INT TERM; sleep 60) & sleep 0.{tenths}", seconds=0.3)
             assert not ran.shell_ended
+        assert (await run(shell, "echo $kept")).output.text == "1\n"
+
+
+async def test_a_shell_that_gives_up_the_line_that_was_to_report_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gives up what it has read of a line when it is interrupted."""
+    monkeypatch.setattr(bash, "_PROBE_SECONDS", PATIENCE)
+    monkeypatch.setattr(bash, "_INTERRUPT_SECONDS", PATIENCE)
+    told: list[str] = []
+
+    def cut_once(nonce: str) -> str:
+        told.append(reporting(nonce))
+        return told[0][:100] if len(told) == 1 else told[-1]
+
+    async with runner(tmp_path) as shell:
+        await run(shell, "kept=1")
+        monkeypatch.setattr(bash, "reporting", cut_once)
+        ran = await run(shell, "sleep 60", seconds=0.3)
+        assert (ran.shell_ended, len(told) > 1) == (False, True)
         assert (await run(shell, "echo $kept")).output.text == "1\n"
 
 
