@@ -63,9 +63,10 @@ async def test_a_whole_conversation(world: World, server: ModelServer, name: str
 
 
 def options(question: dict[str, Any]) -> dict[str, str]:
+    """The names of the options by their kinds, of which there is one each."""
     kinds = [option["kind"] for option in question["options"]]
     assert len(set(kinds)) == len(kinds)
-    return {option["kind"]: option["optionId"] for option in question["options"]}
+    return {option["kind"]: option["name"] for option in question["options"]}
 
 
 async def test_a_client_that_does_not_know_north_gets_one_option_of_a_kind(world: World, server: ModelServer) -> None:
@@ -77,12 +78,12 @@ async def test_a_client_that_does_not_know_north_gets_one_option_of_a_kind(world
         server.script(answer(call("edit_create_file", **create)), answer(say("ok")))
         await client.prompt("Go")
         assert [options(question) for question in client.questions[:3]] == [
-            {"allow_once": "run", "allow_always": "always", "reject_once": "deny"}
+            {"allow_once": "Run", "allow_always": "Always run this command", "reject_once": "Deny"}
         ] * 3
         assert options(client.questions[3]) == {
-            "allow_once": "accept",
-            "allow_always": "always",
-            "reject_once": "reject",
+            "allow_once": "Accept",
+            "allow_always": "Accept this and all later edits in this project",
+            "reject_once": "Reject",
         }
         listed = await client.raw.request("_north/permissions/list", {"sessionId": client.session})
         allowed = [row["allows"] for row in listed["permissions"]]
@@ -106,7 +107,7 @@ async def test_a_client_that_knows_north_gets_all_of_them_with_their_scope(world
         assert question["_meta"]["north"]["question"] == {"kind": "command", "text": 'Run "git status"?'}
 
 
-@pytest.mark.parametrize("chosen", ["all", "rule", "terminal", "session", "", "ALLOW", "allow_always"])
+@pytest.mark.parametrize("chosen", ["all", "rule", "terminal", "session", "", "ALLOW", "allow_always", "run"])
 async def test_an_option_that_was_not_offered_refuses(world: World, server: ModelServer, chosen: str) -> None:
     async with foreign(world) as client:
         client.presses = [chosen if chosen != "allow_always" else "always "]
