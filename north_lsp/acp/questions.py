@@ -108,8 +108,8 @@ def choice_permission(session_id: str, choice: Choice, client: Client) -> dict[s
 
 def for_client(params: dict[str, Any], client: Client) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the params of a permission request as a client gets them, and the options' own ids by those that it gets.
-    Some clients answer with an option's kind whatever its id is, so for those that do not know North the first option
-    of each kind has the kind as its id, unless an option is already called so."""
+    Some clients know by the names of the kinds alone which ids accept, so for those that do not know North the first
+    option of each kind has the kind as its id, unless an option is already called so."""
     own = [str(option["optionId"]) for option in params["options"]]
     ids: list[str] = []
     for id, option in zip(own, params["options"], strict=True):
