@@ -177,7 +177,12 @@ async def test_the_question_about_a_limit_is_no_command(world: World, server: Mo
         client.presses = ["reject_once"]
         await client.prompt("Go on")
         (question,) = client.questions
-        assert options(question) == {"allow_once": "continue", "allow_always": "raise", "reject_once": "end"}
+        names = options(question)
+        assert [*names] == ["allow_once", "allow_always", "reject_once"]
+        assert names["allow_once"] == "Continue this turn"
+        assert names["allow_always"].startswith("Raise the limit to")
+        ids = [option["optionId"] for option in question["options"]]
+        assert ids == (["continue", "raise", "end"] if habits is KNOWING else [*names])
         assert question["toolCall"]["title"].endswith("Continue?")
         asked = question.get("_meta", {}).get("north", {}).get("question")
         assert asked == ({"kind": "choice", "text": question["toolCall"]["title"]} if habits is KNOWING else None)
@@ -193,7 +198,7 @@ async def test_a_choice_among_many_is_confirmed_by_a_client_with_one_key_for_a_k
         assert len(first["options"]) > 3
         assert second["toolCall"]["title"].startswith(first["toolCall"]["title"])
         assert first["options"][-2]["name"] in second["toolCall"]["title"]
-        assert options(second) == {"allow_once": "yes", "reject_once": "no"}
+        assert options(second) == {"allow_once": f"Yes: {first['options'][-2]['name']}", "reject_once": "No"}
     assert not (world.folder / "config" / "models.yml").exists()
 
 

@@ -14,8 +14,12 @@ _KINDS = {
 def selected(params: dict[str, Any], wanted: str) -> dict[str, Any]:
     """Choose the option with this id, else the first of this kind. Every client answers edits and commands by the same
     words: one that does not know North got the options' kinds as their ids."""
-    kind = _KINDS.get(wanted, wanted)
-    of_kind = [row["optionId"] for row in params["options"] if row["kind"] == kind]
-    is_offered = any(row["optionId"] == wanted for row in params["options"])
-    chosen = wanted if is_offered or not of_kind else of_kind[0]
+    kinds = {row["optionId"]: row["kind"] for row in params["options"]}
+    by_word = _KINDS.get(wanted)
+    if wanted in kinds:
+        chosen = wanted
+    elif by_word in kinds:
+        chosen = by_word
+    else:
+        chosen = next((id for id, kind in kinds.items() if kind == wanted), wanted)
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
