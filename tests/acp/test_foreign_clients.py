@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.test_file_blocks import shown_calls
 from tests.end_to_end.world import World
 from tests.support.foreign import Habits, foreign
 from tests.support.model_server import ModelServer
@@ -18,6 +19,7 @@ HABITS = {
     "a final newline": Habits(remakes=lambda text: text.rstrip("\n") + "\n"),
     "formats on write": Habits(remakes=lambda text: text.replace("=", " = ")),
     "one key for a kind": Habits(by_kind=True),
+    "answers with the kind": Habits(answers_kind=True),
     "authenticates first": Habits(authenticates=True),
     "answers late": Habits(delay=0.15),
     "writes to its buffer alone": Habits(saves=False),
@@ -91,6 +93,28 @@ async def test_a_client_that_does_not_know_north_gets_one_option_of_a_kind(world
         assert "touch a" in allowed[0]
         assert "touch c" in allowed[1]
         assert "scope" not in json.dumps(client.questions)
+
+
+async def test_what_was_decided_by_kind_is_shown_alike_when_it_is_loaded(world: World, server: ModelServer) -> None:
+    async with foreign(world, Habits(answers_kind=True)) as client:
+        for command in ("touch a", "touch b", "touch c", "touch c"):
+            server.script(answer(call("shell_run", command=command)))
+        for path in ("d.txt", "e.txt"):
+            server.script(answer(call("edit_create_file", path=path, content="d\n")))
+        server.script(answer(say("ok")))
+        client.presses = ["allow_once", "reject_once", "allow_always", "allow_once", "reject_once"]
+        await client.prompt("Go")
+        assert client.presses == []
+        made = {path.name for path in world.project.iterdir()} & {"a", "b", "c", "d.txt", "e.txt"}
+        assert made == {"a", "c", "d.txt"}
+        live = shown_calls(client.raw)
+        session = {"sessionId": client.session}
+        await client.raw.request("session/close", session)
+        client.raw.updates.clear()
+        where = {"cwd": str(world.project), "mcpServers": []}
+        await client.raw.request("session/load", session | where)
+        assert shown_calls(client.raw) == live
+        assert [status for _, status in live].count("failed") == 2
 
 
 async def test_a_client_that_knows_north_gets_all_of_them_with_their_scope(world: World, server: ModelServer) -> None:
