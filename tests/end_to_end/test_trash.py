@@ -89,7 +89,7 @@ async def test_a_slash_command_deletes_another_conversation_after_a_question(wor
         assert "Nothing was deleted." in await type_("/delete explain", "reject_once")
         assert "Nothing was deleted." in await type_(f"/delete {first}", "reject_once")
         assert await ids(client) == [second, first]
-        told = await type_("/delete explain", "allow_once", "allow_once")
+        told = await type_("/delete explain", "allow_always", "allow_once")
         assert (
             f"**Explain the cache** (`{first}`) is in the trash for 30 days: `/restore {first}` puts it back." in told
         )
