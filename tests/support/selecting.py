@@ -15,7 +15,7 @@ def selected(params: dict[str, Any], wanted: str) -> dict[str, Any]:
     """Choose the option with this id, else the first of this kind. Every client answers edits and commands by the same
     words: one that does not know North got the options' kinds as their ids."""
     kinds = {row["optionId"]: row["kind"] for row in params["options"]}
-    by_word = _KINDS.get(wanted)
+    by_word = _KINDS.get(wanted, wanted)
     if wanted in kinds:
         chosen = wanted
     elif by_word in kinds:
