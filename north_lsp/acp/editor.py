@@ -197,8 +197,9 @@ class AcpEditor:
         if outcome.get("outcome") == "cancelled":
             return "stop", answer
         picked = outcome.get("optionId")
-        is_selected = outcome.get("outcome") == "selected" and isinstance(picked, str)
-        return (own_ids.get(picked) if is_selected else None), answer
+        if outcome.get("outcome") != "selected" or not isinstance(picked, str):
+            return None, answer
+        return own_ids.get(picked), answer
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return await self._documents.unsaved_texts()
