@@ -140,7 +140,7 @@ class Client(Server):
         """Return the next message, rejecting whatever North asks."""
         message = super().read()
         if "id" in message and "method" in message:
-            result = {"outcome": {"outcome": "selected", "optionId": "reject"}}
+            result = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
             assert self.process.stdin is not None
             self.process.stdin.write(
                 json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode() + b"\n"

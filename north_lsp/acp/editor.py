@@ -182,9 +182,9 @@ class AcpEditor:
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
         """Ask for permission. Returns the chosen option ("stop" for a cancelled question, None for anything that was
         not offered) and the whole answer."""
-        params = params if self._client.gets_extension else without_extension(params)
+        shown, own_ids = questions.for_client(params, self._client)
         try:
-            answer = await self._peer.request("session/request_permission", params, cancellable=True)
+            answer = await self._peer.request("session/request_permission", shown, cancellable=True)
         except RpcError:
             if self._client.comes_back and self._peer.has_ended:
                 await anyio.sleep_forever()  # it stays asked: the user decides when the client is back
@@ -197,8 +197,9 @@ class AcpEditor:
         if outcome.get("outcome") == "cancelled":
             return "stop", answer
         picked = outcome.get("optionId")
-        offered = [option["optionId"] for option in params["options"]]
-        return (picked if outcome.get("outcome") == "selected" and picked in offered else None), answer
+        if outcome.get("outcome") != "selected" or not isinstance(picked, str):
+            return None, answer
+        return own_ids.get(picked), answer
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return await self._documents.unsaved_texts()

@@ -7,6 +7,7 @@ from typing import Any
 
 from north_lsp.acp.edit_title import describe_edit
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.plain import without_extension
 from north_lsp.acp.v1 import changed_places, content, diffs, fenced
 from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.ports.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
@@ -103,6 +104,20 @@ def choice_permission(session_id: str, choice: Choice, client: Client) -> dict[s
     ]
     north = _asking("choice", choice.question)
     return {"sessionId": session_id, "toolCall": tool_call, "options": options, "_meta": {"north": north}}
+
+
+def for_client(params: dict[str, Any], client: Client) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the params of a permission request as a client gets them, and the options' own ids by those that it gets.
+    Some clients know by the names of the kinds alone which ids accept, so for those that do not know North the first
+    option of each kind has the kind as its id, unless an option is already called so."""
+    own = [str(option["optionId"]) for option in params["options"]]
+    ids: list[str] = []
+    for id, option in zip(own, params["options"], strict=True):
+        keeps = client.knows_north or option["kind"] in (*own, *ids)
+        ids.append(id if keeps else option["kind"])
+    options = [option | {"optionId": id} for id, option in zip(ids, params["options"], strict=True)]
+    shown = params | {"options": options}
+    return (shown if client.gets_extension else without_extension(shown)), dict(zip(ids, own, strict=True))
 
 
 def has_to_be_confirmed(choice: Choice, client: Client, chosen: str | None) -> Choice | None:

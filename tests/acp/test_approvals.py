@@ -14,6 +14,7 @@ from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, answer, call, say
+from tests.support.selecting import selected
 
 KNOWS_NORTH: dict[str, Any] = {"_meta": {"north": {}}}
 """It is offered all that can be allowed."""
@@ -28,7 +29,7 @@ class Asked:
 
     async def __call__(self, params: dict[str, Any]) -> dict[str, Any]:
         self.questions.append(params)
-        return {"outcome": {"outcome": "selected", "optionId": self.choice}}
+        return selected(params, self.choice)
 
 
 @asynccontextmanager

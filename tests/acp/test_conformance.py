@@ -18,6 +18,7 @@ import pytest
 from tests.end_to_end.world import SERVER, World, make_world
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.patience import PATIENCE
+from tests.support.selecting import selected
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def answers(client: RawAcpClient, session: str | None = None) -> str:
 
 def choosing(option: str) -> Any:
     async def handler(params: dict[str, Any]) -> dict[str, Any]:
-        return {"outcome": {"outcome": "selected", "optionId": option}}
+        return selected(params, option)
 
     return handler
 
@@ -367,7 +368,7 @@ async def test_a_second_prompt_waits_for_the_first(world: World) -> None:
         async def later(params: dict[str, Any]) -> dict[str, Any]:
             asked.set()
             await release.wait()
-            return {"outcome": {"outcome": "selected", "optionId": "deny"}}
+            return selected(params, "deny")
 
         client.handlers["session/request_permission"] = later
         session = await new_session(client, world)
@@ -569,7 +570,7 @@ async def test_cancelling_a_waiting_prompt_leaves_the_running_one_alone(world: W
         async def later(params: dict[str, Any]) -> dict[str, Any]:
             asked.set()
             await release.wait()
-            return {"outcome": {"outcome": "selected", "optionId": "run"}}
+            return selected(params, "run")
 
         client.handlers["session/request_permission"] = later
         session = await new_session(client, world)

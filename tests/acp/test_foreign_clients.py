@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.test_file_blocks import shown_calls
 from tests.end_to_end.world import World
 from tests.support.foreign import Habits, foreign
 from tests.support.model_server import ModelServer
@@ -18,6 +19,7 @@ HABITS = {
     "a final newline": Habits(remakes=lambda text: text.rstrip("\n") + "\n"),
     "formats on write": Habits(remakes=lambda text: text.replace("=", " = ")),
     "one key for a kind": Habits(by_kind=True),
+    "answers with the kind": Habits(answers_kind=True),
     "authenticates first": Habits(authenticates=True),
     "answers late": Habits(delay=0.15),
     "writes to its buffer alone": Habits(saves=False),
@@ -63,9 +65,10 @@ async def test_a_whole_conversation(world: World, server: ModelServer, name: str
 
 
 def options(question: dict[str, Any]) -> dict[str, str]:
+    """The names of the options by their kinds, of which there is one each."""
     kinds = [option["kind"] for option in question["options"]]
     assert len(set(kinds)) == len(kinds)
-    return {option["kind"]: option["optionId"] for option in question["options"]}
+    return {option["kind"]: option["name"] for option in question["options"]}
 
 
 async def test_a_client_that_does_not_know_north_gets_one_option_of_a_kind(world: World, server: ModelServer) -> None:
@@ -77,12 +80,12 @@ async def test_a_client_that_does_not_know_north_gets_one_option_of_a_kind(world
         server.script(answer(call("edit_create_file", **create)), answer(say("ok")))
         await client.prompt("Go")
         assert [options(question) for question in client.questions[:3]] == [
-            {"allow_once": "run", "allow_always": "always", "reject_once": "deny"}
+            {"allow_once": "Run", "allow_always": "Always run this command", "reject_once": "Deny"}
         ] * 3
         assert options(client.questions[3]) == {
-            "allow_once": "accept",
-            "allow_always": "always",
-            "reject_once": "reject",
+            "allow_once": "Accept",
+            "allow_always": "Accept this and all later edits in this project",
+            "reject_once": "Reject",
         }
         listed = await client.raw.request("_north/permissions/list", {"sessionId": client.session})
         allowed = [row["allows"] for row in listed["permissions"]]
@@ -90,6 +93,28 @@ async def test_a_client_that_does_not_know_north_gets_one_option_of_a_kind(world
         assert "touch a" in allowed[0]
         assert "touch c" in allowed[1]
         assert "scope" not in json.dumps(client.questions)
+
+
+async def test_what_was_decided_by_kind_is_shown_alike_when_it_is_loaded(world: World, server: ModelServer) -> None:
+    async with foreign(world, Habits(answers_kind=True)) as client:
+        for command in ("touch a", "touch b", "touch c", "touch c"):
+            server.script(answer(call("shell_run", command=command)))
+        for path in ("d.txt", "e.txt"):
+            server.script(answer(call("edit_create_file", path=path, content="d\n")))
+        server.script(answer(say("ok")))
+        client.presses = ["allow_once", "reject_once", "allow_always", "allow_once", "reject_once"]
+        await client.prompt("Go")
+        assert client.presses == []
+        made = {path.name for path in world.project.iterdir()} & {"a", "b", "c", "d.txt", "e.txt"}
+        assert made == {"a", "c", "d.txt"}
+        live = shown_calls(client.raw)
+        session = {"sessionId": client.session}
+        await client.raw.request("session/close", session)
+        client.raw.updates.clear()
+        where = {"cwd": str(world.project), "mcpServers": []}
+        await client.raw.request("session/load", session | where)
+        assert shown_calls(client.raw) == live
+        assert [status for _, status in live].count("failed") == 2
 
 
 async def test_a_client_that_knows_north_gets_all_of_them_with_their_scope(world: World, server: ModelServer) -> None:
@@ -106,7 +131,7 @@ async def test_a_client_that_knows_north_gets_all_of_them_with_their_scope(world
         assert question["_meta"]["north"]["question"] == {"kind": "command", "text": 'Run "git status"?'}
 
 
-@pytest.mark.parametrize("chosen", ["all", "rule", "terminal", "session", "", "ALLOW", "allow_always"])
+@pytest.mark.parametrize("chosen", ["all", "rule", "terminal", "session", "", "ALLOW", "allow_always", "run"])
 async def test_an_option_that_was_not_offered_refuses(world: World, server: ModelServer, chosen: str) -> None:
     async with foreign(world) as client:
         client.presses = [chosen if chosen != "allow_always" else "always "]
@@ -176,7 +201,12 @@ async def test_the_question_about_a_limit_is_no_command(world: World, server: Mo
         client.presses = ["reject_once"]
         await client.prompt("Go on")
         (question,) = client.questions
-        assert options(question) == {"allow_once": "continue", "allow_always": "raise", "reject_once": "end"}
+        names = options(question)
+        assert [*names] == ["allow_once", "allow_always", "reject_once"]
+        assert names["allow_once"] == "Continue this turn"
+        assert names["allow_always"].startswith("Raise the limit to")
+        ids = [option["optionId"] for option in question["options"]]
+        assert ids == (["continue", "raise", "end"] if habits is KNOWING else [*names])
         assert question["toolCall"]["title"].endswith("Continue?")
         asked = question.get("_meta", {}).get("north", {}).get("question")
         assert asked == ({"kind": "choice", "text": question["toolCall"]["title"]} if habits is KNOWING else None)
@@ -192,7 +222,7 @@ async def test_a_choice_among_many_is_confirmed_by_a_client_with_one_key_for_a_k
         assert len(first["options"]) > 3
         assert second["toolCall"]["title"].startswith(first["toolCall"]["title"])
         assert first["options"][-2]["name"] in second["toolCall"]["title"]
-        assert options(second) == {"allow_once": "yes", "reject_once": "no"}
+        assert options(second) == {"allow_once": f"Yes: {first['options'][-2]['name']}", "reject_once": "No"}
     assert not (world.folder / "config" / "models.yml").exists()
 
 

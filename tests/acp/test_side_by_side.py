@@ -6,6 +6,7 @@ from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, gate, say
+from tests.support.selecting import selected
 
 _HELD = 20
 
@@ -29,7 +30,7 @@ async def test_what_holds_a_session_up_holds_up_no_other(world: World, server: M
     async def decide(params: dict[str, Any]) -> dict[str, Any] | None:
         if "sleep" not in str(params["toolCall"]):
             return None
-        return {"outcome": {"outcome": "selected", "optionId": "run"}}
+        return selected(params, "run")
 
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         client.handlers["session/request_permission"] = decide

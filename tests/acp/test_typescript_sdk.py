@@ -84,7 +84,7 @@ async def test_a_question_with_a_picture(world: World, server: ModelServer, vers
 
 
 @pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("option", ["accept", "reject"])
+@pytest.mark.parametrize("option", ["allow_once", "reject_once"])
 async def test_an_edit(world: World, server: ModelServer, version: int, option: str) -> None:
     path = file(world)
     server.script(
@@ -94,14 +94,14 @@ async def test_an_edit(world: World, server: ModelServer, version: int, option: 
     )
     found = await drive(world, version, prompt("Go"), *ENDED[version], answers=[option])
     (asked,) = found["asked"]
-    assert {one["optionId"] for one in asked["options"]} == {"accept", "always", "reject"}
-    assert path.read_text() == ("one\n2\n" if option == "accept" else "one\ntwo\n")
+    assert {one["optionId"] for one in asked["options"]} == {"allow_once", "allow_always", "reject_once"}
+    assert path.read_text() == ("one\n2\n" if option == "allow_once" else "one\ntwo\n")
 
 
 @pytest.mark.parametrize("version", [1, 2])
 async def test_a_command(world: World, server: ModelServer, version: int) -> None:
     server.script(answer(call("shell_run", command="touch made.txt")), answer(say("ok")))
-    await drive(world, version, prompt("Go"), *ENDED[version], answers=["run"])
+    await drive(world, version, prompt("Go"), *ENDED[version], answers=["allow_once"])
     assert (world.project / "made.txt").exists()
 
 

@@ -18,6 +18,7 @@ from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.png import png
 from tests.support.script import answer, call, gate, say, think
+from tests.support.selecting import selected
 
 INFO = {"name": "test", "version": "1"}
 
@@ -37,7 +38,7 @@ async def conversation(world: World, **capabilities: Any) -> AsyncIterator[tuple
 
 def answering(option: str) -> Any:
     async def handler(params: dict[str, Any]) -> dict[str, Any]:
-        return {"outcome": {"outcome": "selected", "optionId": option}}
+        return selected(params, option)
 
     return handler
 

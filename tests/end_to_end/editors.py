@@ -147,7 +147,8 @@ class SdkEditor(Base):
         chosen = await self.choose(question)
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=chosen[0]))
+        (id,) = [option.option_id for option in options if option.name == chosen[1]]
+        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=id))
 
     async def read_text_file(self, session_id: str, path: str, **_: Any) -> Any:
         text = self.texts.get(Path(path))

@@ -13,6 +13,7 @@ from tests.support.client import RawAcpClient
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, Stop, Tokens, answer, call
+from tests.support.selecting import selected
 
 DEAR = Tokens(input=100_000, output=0)  # 0.30 US dollars
 
@@ -107,7 +108,7 @@ def choosing(client: RawAcpClient, *options: str) -> list[dict[str, Any]]:
 
     async def decide(params: dict[str, Any]) -> dict[str, Any]:
         asked.append(params)
-        return {"outcome": {"outcome": "selected", "optionId": left.pop(0)}}
+        return selected(params, left.pop(0))
 
     client.handlers["session/request_permission"] = decide
     return asked
@@ -118,7 +119,7 @@ async def test_a_limit_is_told_of_and_asked_about(world: World, server: ModelSer
     configure(world, **{setting: 0.36})
     server.script(*[answer(Say(f"{number}."), DEAR) for number in range(6)])
     async with conversation(world) as (client, session):
-        asked = choosing(client, "continue", "raise", "end")
+        asked = choosing(client, "allow_once", "allow_always", "reject_once")
         for number in range(7):
             await prompt(client, session, str(number))
             assert ("$0.30 of $0.36" in texts(client)) == (number > 0)
@@ -180,7 +181,7 @@ async def test_the_costs_of_all_conversations_are_forgotten_when_the_user_says_s
 async def test_a_mistyped_command_is_not_sent_but_asked_about(world: World, server: ModelServer, choice: str) -> None:
     server.script(*[answer(Say("Hello.")) for _ in range(2 if choice == "text" else 1)])
     async with conversation(world) as (client, session):
-        asked = deciding(client, choice)
+        asked = deciding(client, {"near": "allow_once", "text": "allow_always", "none": "reject_once"}[choice])
         assert await prompt(client, session, "/hlep cancel") == "end_turn"
         names = [option["name"] for option in asked[0]["options"]]
         assert names == ["Use /help", "Send it to the model as text", "Do not send it"]

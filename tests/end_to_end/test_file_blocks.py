@@ -13,6 +13,7 @@ from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Cut, Gate, Say, Stop, StreamError, answer, call
+from tests.support.selecting import selected
 
 LINES = [f"line {number}" for number in range(1, 81)]
 WHOLE = "".join(f"{line}\n" for line in LINES)
@@ -27,7 +28,7 @@ def deciding(client: RawAcpClient, option: str) -> list[dict[str, Any]]:
 
     async def decide(params: dict[str, Any]) -> dict[str, Any]:
         asked.append(params)
-        return {"outcome": {"outcome": "selected", "optionId": option}}
+        return selected(params, option)
 
     client.handlers["session/request_permission"] = decide
     return asked
@@ -215,7 +216,7 @@ async def test_a_generated_file_is_written_only_when_the_user_says_so(world: Wor
         await prompt(client, session, "Write it")
     (question,) = asked
     assert "made.py is generated (@generated)" in json.dumps(question["toolCall"]["content"])
-    assert [option["optionId"] for option in question["options"]] == ["accept", "reject"]
+    assert [option["optionId"] for option in question["options"]] == ["allow_once", "reject_once"]
     assert made.read_text() == "new\n"
 
 

@@ -17,6 +17,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer
+from tests.support.selecting import selected
 
 
 async def ids(client: RawAcpClient, method: str = "_north/sessions/list", **params: object) -> list[str]:
@@ -218,9 +219,10 @@ async def test_prompts_are_not_kept_if_the_user_does_not_want_that(world: World,
 
 
 async def chosen(params: dict[str, Any], option: str) -> dict[str, Any]:
-    """Answer a question with this option."""
-    assert option in [row["optionId"] for row in params["options"]]
-    return {"outcome": {"outcome": "selected", "optionId": option}}
+    """Answer a question with this option, or the first of this kind."""
+    answer = selected(params, option)
+    assert answer["outcome"]["optionId"] in [row["optionId"] for row in params["options"]]
+    return answer
 
 
 # -- slash commands ---------------------------------------------------------------------------------------------------
@@ -266,7 +268,7 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         assert f"**Explain the cache** (`{old}`) opens if your editor can" in texts(client)
         await prompt(client, session, "/resume zz")
         assert "No conversation starts with 'zz', and none here has that in it" in texts(client)
-        client.handlers["session/request_permission"] = lambda params: chosen(params, old)
+        client.handlers["session/request_permission"] = lambda params: chosen(params, "allow_once")
         await prompt(client, session, "/resume holds quokkas")
         assert texts(client).count("opens if your editor can") == 2
         await prompt(client, session, "/rename")

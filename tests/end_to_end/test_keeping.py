@@ -13,6 +13,7 @@ from tests.end_to_end.world import SERVER, World
 from tests.support.client import RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, Tokens, answer, call
+from tests.support.selecting import selected
 
 
 async def damaged(world: World, server: ModelServer) -> str:
@@ -188,7 +189,7 @@ async def test_what_can_be_spared_is_removed_after_a_question(world: World, serv
 
     async def choose(params: dict[str, Any]) -> dict[str, Any]:
         assert "Remove the trash" in params["toolCall"]["title"]
-        return {"outcome": {"outcome": "selected", "optionId": says}}
+        return selected(params, "allow_once" if says == "yes" else "reject_once")
 
     async with conversation(world) as (client, session):
         client.handlers["session/request_permission"] = choose

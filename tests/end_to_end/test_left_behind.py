@@ -12,6 +12,7 @@ from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, say
+from tests.support.selecting import selected
 
 _WAYS = {
     "in the background": "sleep {n} & echo started",
@@ -47,7 +48,7 @@ async def until(seconds: str, *, runs: bool) -> None:
 
 async def begin(client: RawAcpClient, world: World) -> str:
     async def allow(params: dict[str, object]) -> dict[str, object]:
-        return {"outcome": {"outcome": "selected", "optionId": "run"}}
+        return selected(params, "run")
 
     client.handlers["session/request_permission"] = allow
     await client.request("initialize", {"protocolVersion": 1})

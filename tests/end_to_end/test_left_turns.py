@@ -13,6 +13,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RpcFailure
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
+from tests.support.selecting import selected
 
 READ = answer(call("read_file", path="json/decoder.py"))
 EDIT = {"path": "json/decoder.py", "old": "import re\n", "new": "import re  # expressions\n"}
@@ -145,7 +146,7 @@ async def test_a_file_in_an_answer_is_asked_about_again(world: World, server: Mo
         async def decide(params: dict[str, Any]) -> dict[str, Any] | None:
             nonlocal count
             count += 1
-            return {"outcome": {"outcome": "selected", "optionId": "accept"}} if count == 1 else None
+            return selected(params, "accept") if count == 1 else None
 
         client.handlers["session/request_permission"] = decide
         await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Write")})

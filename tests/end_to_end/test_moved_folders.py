@@ -169,7 +169,7 @@ async def test_a_folder_that_is_another_one_is_asked_about(world: World, copied:
     other = await another_repository(world)
     for folder, words in ((target, ";"), (other, ", which was not like this folder;")):
         async with another(world) as client:
-            client.handlers["session/request_permission"] = answering("take")
+            client.handlers["session/request_permission"] = answering("allow_once")
             await client.request("session/load", there(session, folder))
             was = world.project if folder == target else target
             text = f"This conversation belonged to {was}{words} it continues in {folder}"
@@ -195,7 +195,7 @@ async def test_without_a_yes_it_is_not_taken_over(
     before = log.read_bytes()
     async with another(world) as client:
         if said == "leave":
-            client.handlers["session/request_permission"] = answering("leave")
+            client.handlers["session/request_permission"] = answering("reject_once")
         elif said == "cancelled":
             client.handlers["session/request_permission"] = cancelled
         with pytest.raises(RpcFailure, match=f"is about {world.project}, which is gone, and was not taken") as refused:
@@ -205,7 +205,7 @@ async def test_without_a_yes_it_is_not_taken_over(
         assert [one["sessionId"] for one in questions(client)] == [session]
         assert "One." not in texts(client)
         assert log.read_bytes() == before
-        client.handlers["session/request_permission"] = answering("take")
+        client.handlers["session/request_permission"] = answering("allow_once")
         await client.request(method, there(session, other))  # it is asked again
     assert b"session_moved" in log.read_bytes()
 

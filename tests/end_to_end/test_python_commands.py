@@ -15,6 +15,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer
+from tests.support.selecting import selected
 
 HEAD = 'COMMAND = {"name": "ticket", "description": "Fetch a ticket", "usage": "/ticket <number>"}\n'
 ASKS = """
@@ -30,7 +31,7 @@ def deciding(client: RawAcpClient, *choices: str) -> None:
     left = list(choices)
 
     async def decide(params: dict[str, Any]) -> dict[str, Any]:
-        return {"outcome": {"outcome": "selected", "optionId": left.pop(0)}}
+        return selected(params, left.pop(0))
 
     client.handlers["session/request_permission"] = decide
 
@@ -39,7 +40,7 @@ async def test_what_a_command_returns_takes_its_place(world: World, server: Mode
     write(world.folder / "config", {"commands/ticket.py": f"{HEAD}{ASKS}"})
     server.script(answer(Say("Read.")))
     async with conversation(world) as (client, session):
-        deciding(client, "all", "none")
+        deciding(client, "allow_once", "reject_once")
         assert await prompt(client, session, "/ticket 17 b") == "end_turn"
         assert offered(client)["ticket"] == "Fetch a ticket (user)"
         assert await prompt(client, session, "/ticket 18") == "end_turn"
@@ -91,11 +92,11 @@ async def test_one_of_a_project_runs_once_it_is_trusted_and_was_looked_at(world:
     async with conversation(world) as (client, session):
         await prompt(client, session, "/skills")
         assert "it runs only in a workspace that you trust" in "\n".join(notices(client))
-        deciding(client, "none")
+        deciding(client, "reject_once")
         await prompt(client, session, "/ticket 1")
         assert questions(client)[-1]["toolCall"]["title"].startswith("There is no command /ticket")
         await prompt(client, session, "/trust on")
-        deciding(client, "no", "once", "always")
+        deciding(client, "reject_once", "allow_once", "allow_always")
         await prompt(client, session, "/ticket 2")
         assert not made.exists()
         asked = questions(client)[-1]["toolCall"]
@@ -106,7 +107,7 @@ async def test_one_of_a_project_runs_once_it_is_trusted_and_was_looked_at(world:
         assert made.read_text() == "xxx"
         count = len(questions(client))
         write(world.project, {".north/commands/ticket.py": f"{runs}# changed\n"})
-        deciding(client, "no", "none")
+        deciding(client, "reject_once", "reject_once")
         await prompt(client, session, "/ticket 4")
         assert len(questions(client)) == count + 1
         await prompt(client, session, "/trust off")

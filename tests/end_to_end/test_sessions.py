@@ -18,6 +18,7 @@ from tests.storage.test_old_formats import LOGS
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer
+from tests.support.selecting import selected
 
 
 @asynccontextmanager
@@ -29,11 +30,12 @@ async def another(world: World) -> AsyncIterator[RawAcpClient]:
 
 
 def answering(option: str) -> Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]:
-    """Answer every question with this option."""
+    """Answer every question with this option, or the first of this kind."""
 
     async def permit(params: dict[str, Any]) -> dict[str, Any]:
-        assert option in [row["optionId"] for row in params["options"]]
-        return {"outcome": {"outcome": "selected", "optionId": option}}
+        answer = selected(params, option)
+        assert answer["outcome"]["optionId"] in [row["optionId"] for row in params["options"]]
+        return answer
 
     return permit
 
@@ -96,7 +98,7 @@ async def test_a_conversation_moves_with_its_folder(world: World, server: ModelS
         async with another(world) as client:
             listed = (await client.request("session/list", {"cwd": str(folder)}))["sessions"]
             assert [row["sessionId"] for row in listed] == ([session] if folder == moved else [])
-            client.handlers["session/request_permission"] = answering("take")
+            client.handlers["session/request_permission"] = answering("allow_once")
             await client.request("session/load", there(session, folder))
             was = world.project if folder == moved else moved
             text = f"This conversation belonged to {was}; it continues in {folder}"

@@ -65,9 +65,9 @@ async def test_a_slash_command_lists_the_trash_and_restores(world: World, server
         assert f"- `{first}` **Explain the cache**, deleted just now, 2 messages" in await type_("/restore")
         assert "and none there has that in it" in await type_("/restore zebra")
         assert f"(`{first}`) is in the lists again" in await type_(f"/restore {first}")
-        client.handlers["session/request_permission"] = lambda params: chosen(params, "none")
+        client.handlers["session/request_permission"] = lambda params: chosen(params, "reject_once")
         assert "Nothing was restored." in await type_("/restore explain rest")
-        client.handlers["session/request_permission"] = lambda params: chosen(params, second)
+        client.handlers["session/request_permission"] = lambda params: chosen(params, "allow_once")
         assert f"`/resume {second}` opens it" in await type_("/restore explain rest")
         assert set(await ids(client)) == {first, second}
 
@@ -86,15 +86,15 @@ async def test_a_slash_command_deletes_another_conversation_after_a_question(wor
             return texts(client)
 
         assert "and none here has that in it" in await type_("/delete zebra")
-        assert "Nothing was deleted." in await type_("/delete explain", "none")
-        assert "Nothing was deleted." in await type_(f"/delete {first}", "keep")
+        assert "Nothing was deleted." in await type_("/delete explain", "reject_once")
+        assert "Nothing was deleted." in await type_(f"/delete {first}", "reject_once")
         assert await ids(client) == [second, first]
-        told = await type_("/delete explain", first, "delete")
+        told = await type_("/delete explain", "allow_always", "allow_once")
         assert (
             f"**Explain the cache** (`{first}`) is in the trash for 30 days: `/restore {first}` puts it back." in told
         )
         assert await ids(client) == [second]
-        assert "is in the trash" in await type_("/delete", second, "delete")
+        assert "is in the trash" in await type_("/delete", "allow_once", "allow_once")
         assert "There is no other conversation here." in await type_("/delete")
         server.script(answer(Say("Two.")))
         await prompt(client, session, "Hello")
@@ -108,7 +108,7 @@ async def test_a_slash_command_does_not_delete_what_is_open(world: World, server
         busy = str((await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"])
         turn = await start(client, busy, "Explain the cache")
         await server.reached("one")
-        client.handlers["session/request_permission"] = lambda params: chosen(params, "delete")
+        client.handlers["session/request_permission"] = lambda params: chosen(params, "allow_once")
         await prompt(client, session, f"/delete {busy}")
         told = f"(`{busy}`) is open in another chat or editor: close it there first, or delete it in the list"
         assert told in texts(client)
@@ -130,7 +130,7 @@ async def test_a_slash_command_does_not_delete_what_was_opened_during_its_questi
 
         async def opened(params: dict[str, Any]) -> object:
             held.append(try_lock(world.data / "conversations" / f"{first}.lock"))
-            return await chosen(params, "delete")
+            return await chosen(params, "allow_once")
 
         client.handlers["session/request_permission"] = opened
         await prompt(client, session, f"/delete {first}")

@@ -22,13 +22,15 @@ class Habits:
     """How a client behaves. `missing`: its answer for a file that does not exist. `remakes`: turns a text that it
     should write into what it writes (None: it writes nothing, but reports success). `saves`: it writes to the disk, not
     only to its buffer. `drops_last_newline`: it tells texts without the newline at their end. `by_kind`: it keeps one
-    option for each kind, the last one. `ignores` are methods that it never answers."""
+    option for each kind, the last one. `answers_kind`: it answers with an option's kind, whatever its id is. `ignores`
+    are methods that it never answers."""
 
     missing: Literal["error", "empty", "null", "internal error"] = "error"
     remakes: Remakes = as_it_is
     saves: bool = True
     drops_last_newline: bool = False
     by_kind: bool = False
+    answers_kind: bool = False
     authenticates: bool = False
     delay: float = 0.0
     ignores: frozenset[str] = frozenset()
@@ -71,6 +73,8 @@ class ForeignClient:
         if kind == "cancel":
             return {"outcome": {"outcome": "cancelled"}}
         options = params["options"]
+        if self.habits.answers_kind:
+            return {"outcome": {"outcome": "selected", "optionId": kind}}
         if self.habits.by_kind:
             keys = {option["kind"]: option["optionId"] for option in options}
             return {"outcome": {"outcome": "selected", "optionId": keys[kind]}}

@@ -29,7 +29,7 @@ const failed = (error) => found.results.push({ error: { code: error.code, messag
 const app = sdk.client({ name: "test" });
 app.onRequest("session/request_permission", ({ params }) => {
   found.asked.push(params);
-  return { outcome: { outcome: "selected", optionId: input.answers.shift() ?? "reject" } };
+  return { outcome: { outcome: "selected", optionId: input.answers.shift() ?? "reject_once" } };
 });
 app.onNotification("session/update", ({ params }) => {
   found.updates.push(params.update);

@@ -14,6 +14,7 @@ from tests.support.client import raw_client
 from tests.support.edits import World
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, say
+from tests.support.selecting import selected
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -102,7 +103,7 @@ async def test_the_setting_decides_whether_commands_have_checkpoints(
     async with raw_client([*SERVER, "acp"], project.environ, project.project) as client:
 
         async def run(params: object) -> object:
-            return {"outcome": {"outcome": "selected", "optionId": "run"}}
+            return selected(params, "run")
 
         client.handlers["session/request_permission"] = run
         await client.request("initialize", {"protocolVersion": 1})
