@@ -29,7 +29,9 @@ class TelemetrySettings:
     content: bool = setting(
         "telemetry.content",
         False,
-        "Send it also what models are sent and answer, with secrets masked: for a collector that may have your code.",
+        "With `telemetry.enabled`, send the collector also the texts of requests: instructions, prompts, contents of "
+        "files, outputs of tools and what models answer, up to 100,000 characters of each part. Known secrets are "
+        "masked, pictures are left out. For a collector that may have your code.",
         strict=False,
         restart=True,
     )

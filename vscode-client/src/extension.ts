@@ -46,7 +46,8 @@ export function activate(context: vscode.ExtensionContext): void {
   running = server;
   const proposals = new Proposals(questions);
   const before = new TurnDiffs();
-  const { extensionUri: extension, workspaceState: memory, globalState: shared } = context;
+  const { extensionUri: extension, workspaceState: memory } = context;
+  const shared = context.globalStorageUri.fsPath;
   const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory, shared, windowId: windowIdOf(context.storageUri) });
   isBusy = () => conversations.busy;
   const { session, panel } = conversations.main;

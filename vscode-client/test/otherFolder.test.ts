@@ -1,50 +1,75 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import type { Memento } from "vscode";
+import { afterEach, test } from "node:test";
 
-import { takeHandedOver, watchHandedOver } from "../src/chat/otherFolder";
+import { handOver, takeHandedOver, watchHandedOver } from "../src/chat/otherFolder";
 import { trashRow } from "../src/chat/trash";
 import { EventEmitter, window } from "./support/vscode";
 
 const is = (here: string) => (folder: string) => folder === here;
 
-function memory(value: unknown): Memento {
-  const kept = new Map([["north.handedOver", value]]);
-  const update = (key: string, to: unknown): Promise<void> => Promise.resolve(void kept.set(key, to));
-  return { keys: () => [...kept.keys()], get: (key: string) => kept.get(key), update } as Memento;
+const kept: string[] = [];
+afterEach(() => kept.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+
+/** The extension's storage, with this handed over. */
+function storage(handed?: unknown): string {
+  const made = mkdtempSync(join(tmpdir(), "north-"));
+  kept.push(made);
+  if (handed !== undefined) writeFileSync(join(made, "handed-over.json"), JSON.stringify(handed));
+  return made;
 }
 
 test("a conversation that is handed over is taken once, by the window of its folder, and not much later", () => {
   const handed = { folder: "/other", id: "aa11", at: 1000 };
-  const shared = memory(handed);
+  const shared = storage(handed);
   assert.equal(takeHandedOver(shared, "/here", 2000), undefined);
   assert.deepEqual(takeHandedOver(shared, "/other", 2000), { id: "aa11", isAgreed: false });
   assert.equal(takeHandedOver(shared, "/other", 2000), undefined);
-  assert.equal(takeHandedOver(memory(handed), "/other", 1000 + 6 * 60_000), undefined);
+  assert.equal(takeHandedOver(storage(handed), "/other", 1000 + 6 * 60_000), undefined);
 });
 
 test("that it goes on in the other folder was agreed to only if the window before says so", () => {
-  const taken = (isAgreed: unknown): boolean | undefined => takeHandedOver(memory({ folder: "/other", id: "aa11", at: 1000, isAgreed }), "/other", 2000)?.isAgreed;
+  const taken = (isAgreed: unknown): boolean | undefined => takeHandedOver(storage({ folder: "/other", id: "aa11", at: 1000, isAgreed }), "/other", 2000)?.isAgreed;
   assert.deepEqual([taken(true), taken("yes"), taken(undefined)], [true, false, false]);
 });
 
 test("what is not a conversation's id is not taken", () => {
   for (const value of [undefined, null, {}, { folder: "/other" }, { folder: "/other", id: "../x", at: 1000 }, { folder: "/other", id: 1, at: 1000 }]) {
-    assert.equal(takeHandedOver(memory(value), "/other", 2000), undefined);
+    assert.equal(takeHandedOver(storage(value), "/other", 2000), undefined);
   }
+  const damaged = storage();
+  writeFileSync(join(damaged, "handed-over.json"), '{"folder":');
+  assert.equal(takeHandedOver(damaged, "/other", 2000), undefined);
 });
 
-test("a window that is open already takes what is handed over to it when it comes to the front, once", async () => {
+test("a window that is open already takes what is handed over to it at once, whether it is at the front or not, and once", async () => {
   const state = new EventEmitter<{ focused: boolean }>();
   Object.assign(window, { onDidChangeWindowState: state.event });
   const taken: string[] = [];
-  const shared = memory(undefined);
-  const watched = watchHandedOver(shared, () => "/other", async ({ id }) => void taken.push(id));
+  const shared = join(storage(), "not there yet");
+  const here = watchHandedOver(shared, () => "/here", async ({ id }) => void taken.push(`here ${id}`));
+  let told = (): void => undefined;
+  const arrived = new Promise<void>((resolve) => (told = resolve));
+  const watched = watchHandedOver(shared, () => "/other", async ({ id }) => (taken.push(id), told()));
+  const alive = setTimeout(() => undefined, 60_000); // what watches files keeps no process
+  await handOver(shared, { folder: "/other", id: "aa11", at: Date.now() });
+  await arrived;
+  clearTimeout(alive);
   state.fire({ focused: true });
-  await shared.update("north.handedOver", { folder: "/other", id: "aa11", at: Date.now() });
+  assert.deepEqual(taken, ["aa11"]);
+  watched.dispose();
+  here.dispose();
+});
+
+test("where the system does not tell of files, it is taken when the window comes to the front", () => {
+  const state = new EventEmitter<{ focused: boolean }>();
+  Object.assign(window, { onDidChangeWindowState: state.event });
+  const taken: string[] = [];
+  const shared = storage();
+  const watched = watchHandedOver(shared, () => "/other", async ({ id }) => void taken.push(id));
+  writeFileSync(join(shared, "handed-over.json"), JSON.stringify({ folder: "/other", id: "aa11", at: Date.now() }));
   state.fire({ focused: false });
   assert.deepEqual(taken, []);
   state.fire({ focused: true });
@@ -54,14 +79,10 @@ test("a window that is open already takes what is handed over to it when it come
 });
 
 test("what is handed over names the folder in its own way", () => {
-  const root = mkdtempSync(join(tmpdir(), "north-"));
-  try {
-    mkdirSync(join(root, "real"));
-    symlinkSync(join(root, "real"), join(root, "link"), "junction");
-    assert.equal(takeHandedOver(memory({ folder: join(root, "real"), id: "aa11", at: 1000 }), join(root, "link"), 2000)?.id, "aa11");
-  } finally {
-    rmSync(root, { recursive: true });
-  }
+  const root = storage();
+  mkdirSync(join(root, "real"));
+  symlinkSync(join(root, "real"), join(root, "link"), "junction");
+  assert.equal(takeHandedOver(storage({ folder: join(root, "real"), id: "aa11", at: 1000 }), join(root, "link"), 2000)?.id, "aa11");
 });
 
 test("a deleted conversation has the time when it was deleted, and its folder if that is another one", () => {

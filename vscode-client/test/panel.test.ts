@@ -134,6 +134,76 @@ test("Try Again sends the failed message with what went along with it, and leave
   assert.equal(panel.composer.isEmpty, false);
 });
 
+test("of messages that wait for two openings, those of the one that fails come back, and the others are sent: none both", async () => {
+  const answered: ((result: object | Error) => void)[] = [];
+  const opened = () => new Promise<object>((done, fail) => answered.push((result) => (result instanceof Error ? fail(result) : done(result))));
+  const { session, fill, tell, input, sent } = world({ "session/new": opened });
+  fill();
+  const begun = [tell({ type: "ready" }), tell({ type: "send", text: "one" })];
+  await settled();
+  const renewed = session.renew();
+  begun.push(tell({ type: "send", text: "two" }));
+  await settled();
+  answered[0]?.({ sessionId: "s1" });
+  await settled();
+  assert.equal(input(), "one");
+  answered[1]?.({ sessionId: "s2" });
+  await Promise.all([...begun, renewed]);
+  assert.deepEqual(sent, ["session/prompt two"]);
+  assert.equal(input(), "one");
+});
+
+test("a message for a conversation that is left while it is prepared comes back, with what goes along", async () => {
+  const { panel, session, fill, tell, input, sent } = world();
+  fill();
+  await tell({ type: "ready" });
+  const take = panel.composer.take.bind(panel.composer);
+  panel.composer.add(picture);
+  panel.composer.take = async () => {
+    const taken = await take();
+    await session.renew();
+    return taken;
+  };
+  await tell({ type: "send", text: "one" });
+  await settled();
+  assert.deepEqual([input(), sent, panel.composer.isEmpty], ["one", [], false]);
+});
+
+test("Try Again that cannot go, here or at all, leaves the input to what is being written there", async () => {
+  let fails = false;
+  const { session, transcript, fill, tell, input, sent } = world({}, async () => (fails ? Promise.reject(new Error("no Python")) : undefined));
+  fill();
+  await tell({ type: "ready" });
+  await tell({ type: "send", text: "look" });
+  transcript.fail("not reached", "network");
+  session.elsewhereChanged({ sessionId: "s1", event: "open_elsewhere", by: { client: "Neovim", pid: 7, leaving: false } });
+  await tell({ type: "failure", action: "again" });
+  await session.leave();
+  fails = true;
+  await tell({ type: "failure", action: "again" });
+  await settled();
+  assert.deepEqual([input("draft"), sent], ["draft", ["session/prompt look"]]);
+  assert.equal(session.problem, "no Python");
+});
+
+test("while North is started again after a failure, that is shown instead of the failure", async () => {
+  let fail = (_: Error): void => undefined;
+  const { fill, tell, posted } = world({}, () => new Promise((_, reject) => (fail = reject)));
+  const shown = () => posted.flatMap((message) => (message.type === "state" ? [message.state] : [])).at(-1);
+  fill();
+  const begun = tell({ type: "ready" });
+  await settled();
+  fail(new Error("no Python"));
+  await begun;
+  await settled();
+  assert.deepEqual([shown()?.problem, shown()?.starting], ["no Python", undefined]);
+  const again = tell({ type: "send", text: "one" });
+  await settled();
+  assert.deepEqual([shown()?.problem, shown()?.starting?.text], ["", "North is starting…"]);
+  fail(new Error("still none"));
+  await again;
+});
+
 test("Try Again does not go back to the message that is being edited meanwhile", async () => {
   const rewound: unknown[] = [];
   const { transcript, fill, tell, sent } = world({ "_north/sessions/rewind": (params) => (rewound.push(params), { files: [], prompt: [{ type: "text", text: "first" }] }) });

@@ -26,3 +26,11 @@ test("nothing is put before the first text, and thoughts are not told", () => {
   assert.deepEqual(telling.partOf(chunk("Hello")), { kind: "text", text: "Hello" });
   assert.equal(telling.partOf(chunk("")), undefined);
 });
+
+test("a wait before the model is asked again is told once, whatever its reason says, and is no progress of a call", () => {
+  const telling = new ChatParts();
+  const wait = (seconds: number): Update => ({ ...call(`Trying again in ${seconds} s (1 of 3): one moment…`), status: "in_progress", _meta: { north: { retry: { attempt: 1 } } } }) as Update;
+  assert.deepEqual(telling.partOf(wait(3)), { kind: "wait", text: "Trying again in 3 s (1 of 3): one moment…" });
+  assert.equal(telling.partOf(wait(2)), undefined);
+  assert.deepEqual(telling.partOf(call("Reading a.py")), { kind: "progress", text: "Reading a.py" });
+});

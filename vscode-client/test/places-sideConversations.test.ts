@@ -30,6 +30,7 @@ const chunk = (sessionId: string, text: string): UpdateParams => ({
   update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
 });
 const never = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => {} }) };
+const noWait = () => assert.fail("nothing waits");
 const ended = (stopReason: string, error?: object): PromptResult => ({ stopReason, ...(error ? { _meta: { north: { error } } } : {}) });
 
 test("a single question has a conversation of which nothing stays, and that only reads", async () => {
@@ -44,9 +45,32 @@ test("a single question has a conversation of which nothing stays, and that only
     },
   });
   const aside: SideConversations = new SideConversations(async () => played.client, folders);
-  assert.equal(await aside.askOnce([], never), "Hello");
+  assert.equal(await aside.askOnce([], never, noWait), "Hello");
   assert.deepEqual(played.asked, ["session/new", "session/set_mode", "session/prompt", "session/delete"]);
   aside.take(chunk("s", "too late"));
+});
+
+test("a single question says that it waits before the model is asked again, once for each wait, and the wait can be ended", async () => {
+  const waited: string[] = [];
+  const wait = (attempt: number, seconds: number, status: "in_progress" | "completed" = "in_progress"): UpdateParams => ({
+    sessionId: "s",
+    update: { sessionUpdate: "tool_call_update", toolCallId: "r", title: `Trying again in ${seconds} s (${attempt} of 9): over…`, status, _meta: { north: { retry: { attempt } } } },
+  });
+  const played = server({
+    "session/new": () => ({ sessionId: "s" }),
+    "session/prompt": async () => {
+      for (const told of [wait(1, 2), wait(1, 1), wait(1, 0, "completed"), wait(2, 4)]) aside.take(told);
+      await aside.retryNow("s");
+      return ended("end_turn");
+    },
+  });
+  const aside: SideConversations = new SideConversations(async () => played.client, folders);
+  await aside.askOnce([], never, (words) => waited.push(words));
+  assert.deepEqual(waited, ["Trying again in 2 s (1 of 9): over…", "Trying again in 4 s (2 of 9): over…"]);
+  assert.ok(played.asked.includes("_north/retry/now"));
+  const before = played.asked.length;
+  await aside.retryNow("s"); // it is over
+  assert.equal(played.asked.length, before);
 });
 
 test("a model that failed is no answer, and a cancelled question has none", async () => {
@@ -59,10 +83,10 @@ test("a model that failed is no answer, and a cancelled question has none", asyn
     },
   });
   const aside: SideConversations = new SideConversations(async () => played.client, folders);
-  await assert.rejects(aside.askOnce([], never), /The key was refused/);
+  await assert.rejects(aside.askOnce([], never, noWait), /The key was refused/);
   assert.equal(played.asked.at(-1), "session/delete");
   result = ended("cancelled");
-  assert.equal(await aside.askOnce([], never), "");
+  assert.equal(await aside.askOnce([], never, noWait), "");
 });
 
 test("it is at work until all answers are there, and what was asked in a turn is over with it", async () => {

@@ -24,6 +24,7 @@ function world(files: File[], ...answers: (string | undefined)[]) {
   Object.assign(window, dialogs);
   const session = {
     id: "s1",
+    chosen: 0,
     async ask<Result>(method: string, params: object): Promise<Result> {
       asked.push({ method: method.replace("_north/sessions/", ""), ...params });
       const rewound = { files, moved: true, prompt: [text("one")], offersSummary };
@@ -68,7 +69,7 @@ test("a message is edited in its own conversation only", async () => {
   assert.equal(rewinding.editing, "");
   session.id = "s1";
   assert.equal(rewinding.editing, "e1");
-  session.id = "s2"; // New Chat
+  [session.id, session.chosen] = ["s2", 1]; // New Chat
   assert.equal(rewinding.editing, "");
   asked.length = 0;
   assert.equal(await rewinding.beforeSending(), true);
@@ -80,9 +81,28 @@ test("a message is edited in its own conversation only", async () => {
 test("a message whose conversation was left before the server answered is not edited", async () => {
   const { rewinding, session, restored } = world([]);
   const editing = rewinding.act("e1", "edit");
-  session.id = "s2";
+  [session.id, session.chosen] = ["s2", 1];
   await editing;
   assert.deepEqual([rewinding.editing, restored], ["", []]);
+});
+
+test("after a crash a message can be edited before the conversation is loaded again", async () => {
+  const { rewinding, session, restored } = world([]);
+  session.id = "";
+  const editing = rewinding.act("e1", "edit");
+  session.id = "s1"; // asking has opened it
+  await editing;
+  assert.deepEqual([rewinding.editing, restored], ["e1", ["one"]]);
+});
+
+test("an edited message whose conversation cannot be loaded again is not sent into another one unsaid", async () => {
+  const { rewinding, session, asked } = world([]);
+  await rewinding.act("e1", "edit");
+  session.id = "s2"; // the user has chosen no other one
+  asked.length = 0;
+  await assert.rejects(rewinding.beforeSending(), /could not be loaded again/);
+  assert.equal(await rewinding.beforeSending(), true);
+  assert.deepEqual([asked, rewinding.editing], [[], ""]);
 });
 
 test("without changed files nothing is asked", async () => {

@@ -38,7 +38,7 @@ function world(answers: Answers = {}) {
     },
     sendNotification: async (): Promise<void> => undefined,
   };
-  const server = { connect: async () => client, running: client, onCrash: crashed.event, onRestart: restarted.event, offers: () => true };
+  const server = { connect: async () => client, client: client as typeof client | undefined, get running() { return this.client; }, onCrash: crashed.event, onRestart: restarted.event, offers: () => true };
   const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
   const transcript = new Transcript((path) => path);
   const questions = new Questions(() => transcript);
@@ -49,7 +49,7 @@ function world(answers: Answers = {}) {
   const returned: string[] = [];
   session.onUnsent(({ text }) => returned.push(text));
   const notes = () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : []));
-  return { session, transcript, asked, given, opened, kept, returned, notes, crashed, restarted };
+  return { session, server, transcript, asked, given, opened, kept, returned, notes, crashed, restarted };
 }
 
 const never = () => new Promise(() => undefined);
@@ -165,7 +165,8 @@ test("after a crash the conversation is loaded again, and what waited is the use
   void session.send("two", []);
   await until(() => session.queue.rows.length === 1);
   crashed.fire(true);
-  await until(() => returned.length > 0);
+  assert.deepEqual(returned, ["two"]); // also if no server comes back
+  await until(() => notes().some((text) => text.includes("was started again")));
   assert.ok(asked.includes("session/load new-1"));
   assert.deepEqual(returned, ["two"]);
   assert.ok(notes().some((text) => text.includes("in the middle of a turn and was started again")));
@@ -284,6 +285,102 @@ test("what waits when the user goes to another conversation comes back into the 
   await steered;
   assert.deepEqual(returned, ["two", "three"]);
   assert.equal(session.busy, false);
+});
+
+test("a message that waits for a conversation that is left goes to no other one, and those for the next one are sent", async () => {
+  const loading: Record<string, (answer: object) => void> = {};
+  const { session, asked, returned } = world({
+    "session/load": ({ sessionId = "" }) => new Promise((answer) => (loading[sessionId] = answer)),
+    "session/prompt": () => ({ stopReason: "end_turn" }),
+  });
+  session.restore("old");
+  const one = session.send("one");
+  await until(() => loading.old !== undefined);
+  const renewed = session.renew("other");
+  const two = session.send("two");
+  loading.old?.({ configOptions: [{ id: "model", name: "Old", currentValue: "", options: [] }] });
+  await one;
+  assert.deepEqual(returned, ["one"]);
+  await until(() => loading.other !== undefined);
+  loading.other?.({});
+  await Promise.all([renewed, two]);
+  assert.deepEqual(returned, ["one"]);
+  assert.deepEqual(session.options, []);
+  assert.deepEqual(asked.filter((one) => one.startsWith("session/prompt")), ["session/prompt other"]);
+});
+
+test("of two conversations that are chosen at once the later one is shown, once the one before is closed", async () => {
+  let close = (_: object): void => undefined;
+  const { session, asked, kept } = world({ "session/close": () => new Promise((done) => (close = done)) });
+  await session.open();
+  const first = session.renew("a").catch((error: unknown) => String(error));
+  const second = session.renew("b");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(asked, ["session/new", "session/close new-1"]);
+  close({});
+  await second;
+  assert.match(String(await first), /Another conversation was chosen/);
+  assert.equal(session.id, "b");
+  assert.deepEqual(asked.slice(2), ["session/load b"]);
+  assert.equal(kept.at(-1), "b");
+});
+
+test("a message whose conversation is left as it has been opened is neither lost nor counted as work", async () => {
+  let answer = (_: object): void => undefined;
+  const { session, returned, asked } = world({ "session/new": () => new Promise((done) => (answer = done)) });
+  const sent = session.send("one");
+  await until(() => asked.length === 1);
+  void session.leave();
+  answer({ sessionId: "new-1" });
+  await sent;
+  assert.deepEqual([returned, session.busy, session.id], [["one"], false, ""]);
+});
+
+test("words for a turn whose server ends come back once, though the next server tells them, too", async () => {
+  let fail = (_: Error): void => undefined;
+  const queued = { _meta: { north: { queued: [{ id: "1", text: "two\n\na.py" }, { id: "2", text: "three" }] } } };
+  const { session, server, crashed, returned, notes } = world({ "session/prompt": never, "_north/steer": () => new Promise((_, reject) => (fail = reject)), "session/load": () => queued });
+  await session.open();
+  void session.send("one");
+  await until(() => session.busy);
+  void session.send("two", [{ label: "a.py", block: { type: "resource_link", uri: "file:///a.py", name: "a.py" } }]);
+  await until(() => session.queue.rows.length === 1);
+  const steered = session.steer("three");
+  await new Promise((resolve) => setImmediate(resolve));
+  server.client = undefined;
+  crashed.fire(true);
+  fail(new Error("the pipe is closed"));
+  await steered;
+  await until(() => notes().some((text) => text.includes("was started again")));
+  assert.deepEqual(returned, ["two", "three"]);
+});
+
+test("what waited when the server ended too often is in the input at once, and a message after that opens the conversation", async () => {
+  const { session, crashed, returned, asked } = world({ "session/prompt": never });
+  await session.open();
+  void session.send("one");
+  await until(() => session.busy);
+  void session.send("two");
+  await until(() => session.queue.rows.length === 1);
+  crashed.fire(false);
+  assert.deepEqual(returned, ["two"]);
+  assert.match(session.problem, /several times/);
+  void session.send("three");
+  assert.equal(session.problem, ""); // it is tried again, and that is shown
+  await until(() => session.busy);
+  assert.deepEqual(asked.slice(-2), ["session/load new-1", "session/prompt new-1"]);
+  assert.deepEqual(returned, ["two"]);
+});
+
+test("what is sent again is in the conversation: it never goes into the input", async () => {
+  const { session, returned, asked } = world({ "session/prompt": never });
+  await session.open();
+  void session.send("one");
+  await until(() => session.busy);
+  void session.sendAgain({ text: "again", attachments: [] });
+  await until(() => asked.length === 3);
+  await session.renew();
+  assert.deepEqual(returned, []);
 });
 
 async function until(holds: () => boolean): Promise<void> {

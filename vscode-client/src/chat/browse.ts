@@ -136,7 +136,7 @@ async function goOn(conversations: Conversations, stored: StoredConversation, is
   const { session, panel } = conversations.main;
   if (session.busy) {
     const detail = vscode.l10n.t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
-    const [tab, stop] = [vscode.l10n.t("Open in a Tab"), vscode.l10n.t("Stop the Turn")];
+    const [tab, stop] = [vscode.l10n.t("Open in an Editor Tab"), vscode.l10n.t("Stop the Turn")];
     const chosen = await showWarning(vscode.l10n.t("Show the other conversation here?"), { modal: true, detail }, tab, stop);
     if (chosen === tab) return conversations.openTab(id, undefined, place === "agreed");
     if (chosen !== stop) return;
@@ -195,7 +195,7 @@ async function openInTab(conversations: Conversations, stored: StoredConversatio
     return place === "elsewhere" ? undefined : conversations.openTab(id, undefined, place === "agreed");
   }
   if (!conversations.isInView(open)) return open.panel.show(false);
-  if (open.session.busy) throw new Error(vscode.l10n.t("A turn runs in it. It can move to a tab when the turn has ended."));
+  if (open.session.busy) throw new Error(vscode.l10n.t("A turn runs in it. It can move to an editor tab when the turn has ended."));
   await open.session.renew();
   await conversations.openTab(id);
 }
@@ -227,6 +227,6 @@ async function deleteStored(conversations: Conversations, { id, title }: StoredC
 /** Where those are that are open, in words. */
 function places(conversations: Conversations): ReadonlyMap<string, string> {
   const words = (one: Conversation): string =>
-    one.session.waiting ? vscode.l10n.t("waits for you") : one.session.busy ? vscode.l10n.t("working") : conversations.isInView(one) ? vscode.l10n.t("in the side bar") : vscode.l10n.t("in a tab");
+    one.session.waiting ? vscode.l10n.t("waits for you") : one.session.busy ? vscode.l10n.t("working") : conversations.isInView(one) ? vscode.l10n.t("in the side bar") : vscode.l10n.t("in an editor tab");
   return new Map(conversations.all.filter((one) => one.session.id !== "").map((one) => [one.session.id, words(one)]));
 }

@@ -47,28 +47,35 @@ async function typeIntoTerminal(code: string): Promise<void> {
   const typed = terminal;
   typed.show(false);
   if (!text.includes("\n")) return typed.sendText(text, false);
-  if (!(await isActive(typed))) return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
   // Typed, each line would run at once. VS Code pastes them as one text, or asks before a shell runs them.
   const before = await vscode.env.clipboard.readText();
   await vscode.env.clipboard.writeText(text);
   try {
+    if (!(await isActive(typed))) return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
+    // The user may go to another one at any time: shown right before, this one is what VS Code pastes into.
+    typed.show(false);
     await vscode.commands.executeCommand("workbench.action.terminal.paste");
   } finally {
-    await vscode.env.clipboard.writeText(before);
+    // What the user has copied meanwhile stays.
+    if ((await vscode.env.clipboard.readText()) === text) await vscode.env.clipboard.writeText(before);
   }
 }
 
-/** Waits until it is what VS Code pastes into: until then that is another one, with whatever runs there. */
+/** Waits until it is what VS Code pastes into: until then that is another one, with whatever runs there. False once it is closed. */
 function isActive(wanted: vscode.Terminal): Promise<boolean> {
   return new Promise((resolve) => {
     const isThere = (): boolean => vscode.window.activeTerminal === wanted;
+    if (wanted.exitStatus !== undefined) return resolve(false);
     if (isThere()) return resolve(true);
     const end = (is: boolean): void => {
       clearTimeout(timer);
-      listener.dispose();
+      vscode.Disposable.from(...listeners).dispose();
       resolve(is);
     };
-    const listener = vscode.window.onDidChangeActiveTerminal(() => isThere() && end(true));
+    const listeners = [
+      vscode.window.onDidChangeActiveTerminal(() => isThere() && end(true)),
+      vscode.window.onDidCloseTerminal((closed) => closed === wanted && end(false)),
+    ];
     const timer = setTimeout(() => end(isThere()), OPENING_MS);
   });
 }

@@ -43,8 +43,8 @@ export interface Parts {
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
-  /** What all windows share. */
-  readonly shared: vscode.Memento;
+  /** A folder that all windows share. */
+  readonly shared: string;
   /** By which the server knows this window; none without a folder. */
   readonly windowId: string | undefined;
 }

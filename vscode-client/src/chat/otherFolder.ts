@@ -1,12 +1,16 @@
 /** Conversations of another folder: copied into this one, or opened in a window of their own; and of one that is gone. */
 
+import { mkdirSync, readFileSync, unlinkSync, watch } from "node:fs";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import * as vscode from "vscode";
+
 import { showInfo } from "../common/notices";
 import { isSameFolder } from "../common/sameFolder";
 
 const { l10n } = vscode;
 
-/** What the next window of a folder opens; it is of no use later. */
+/** What the window of a folder opens; it is of no use later. */
 interface HandedOver {
   folder: string;
   id: string;
@@ -15,7 +19,9 @@ interface HandedOver {
   isAgreed?: boolean;
 }
 
-const KEY = "north.handedOver";
+/** In the extension's storage, which all windows share. VS Code tells the other windows of what an extension keeps in its
+ * state only a while later: a window would look for it too early, and not again. */
+const FILE = "handed-over.json";
 const GOOD_FOR_MS = 5 * 60_000;
 
 export interface Handed {
@@ -46,25 +52,61 @@ export async function askForFolder(gone: string, here: string): Promise<string |
 }
 
 /** Opens a folder in a window of its own, which then shows the conversation. */
-export async function openThere(memory: vscode.Memento, folder: string, id: string, isAgreed: boolean): Promise<void> {
-  const handed: HandedOver = { folder, id, at: Date.now(), isAgreed };
-  await memory.update(KEY, handed);
+export async function openThere(storage: string, folder: string, id: string, isAgreed: boolean): Promise<void> {
+  await handOver(storage, { folder, id, at: Date.now(), isAgreed });
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow: true });
 }
 
+/** Whole as soon as it is there. */
+export async function handOver(storage: string, handed: HandedOver): Promise<void> {
+  const file = join(storage, FILE);
+  await mkdir(storage, { recursive: true });
+  await writeFile(`${file}.new`, JSON.stringify(handed));
+  await rename(`${file}.new`, file);
+}
+
 /** The conversation that another window has handed over to this one; it is taken once. */
-export function takeHandedOver(memory: vscode.Memento, folder: string, now = Date.now()): Handed | undefined {
-  const handed = memory.get<Partial<HandedOver>>(KEY);
-  const { id, at } = handed ?? {};
-  if (typeof id !== "string" || !/^[\w-]{1,100}$/.test(id) || typeof handed?.folder !== "string" || !isSameFolder(handed.folder, folder)) return undefined;
-  void memory.update(KEY, undefined);
+export function takeHandedOver(storage: string, folder: string, now = Date.now()): Handed | undefined {
+  const file = join(storage, FILE);
+  const handed = read(file);
+  const { id, at } = handed;
+  if (typeof id !== "string" || !/^[\w-]{1,100}$/.test(id) || typeof handed.folder !== "string" || !isSameFolder(handed.folder, folder)) return undefined;
+  try {
+    unlinkSync(file);
+  } catch {
+    return undefined; // another window was quicker
+  }
   return typeof at === "number" && now - at < GOOD_FOR_MS ? { id, isAgreed: handed.isAgreed === true } : undefined;
 }
 
-/** Takes what is handed over when this window comes to the front: of a folder that is open already VS Code opens no second one. */
-export function watchHandedOver(memory: vscode.Memento, folder: () => string, take: (handed: Handed) => Promise<void>): vscode.Disposable {
-  return vscode.window.onDidChangeWindowState(({ focused }) => {
-    const handed = focused ? takeHandedOver(memory, folder()) : undefined;
+function read(file: string): Partial<HandedOver> {
+  try {
+    return Object(JSON.parse(readFileSync(file, "utf8"))) as Partial<HandedOver>;
+  } catch {
+    return {}; // there is none
+  }
+}
+
+/** Takes what is handed over while this window is open: of a folder that is open already VS Code opens no second one. As soon as
+ * it is there, wherever the user is; and when the window comes to the front, where the system does not tell of files. */
+export function watchHandedOver(storage: string, folder: () => string, take: (handed: Handed) => Promise<void>): vscode.Disposable {
+  const look = (): void => {
+    const handed = takeHandedOver(storage, folder());
     if (handed !== undefined) void take(handed);
-  });
+  };
+  return vscode.Disposable.from(
+    watchFile(storage, look),
+    vscode.window.onDidChangeWindowState(({ focused }) => focused && look()),
+  );
+}
+
+function watchFile(storage: string, look: () => void): { dispose(): void } {
+  try {
+    mkdirSync(storage, { recursive: true });
+    const watcher = watch(storage, { persistent: false }, (_, name) => (name === null || name === FILE) && look());
+    watcher.on("error", () => watcher.close());
+    return { dispose: () => watcher.close() };
+  } catch {
+    return { dispose: () => undefined };
+  }
 }

@@ -41,8 +41,6 @@ export class Panel implements vscode.Disposable {
   private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
-  /** Sent while the conversation is being opened. */
-  private going: PromptContent[] = [];
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
@@ -213,9 +211,9 @@ export class Panel implements vscode.Disposable {
 
   private async afterFailure(action: FailureAction): Promise<void> {
     if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
-    // As it was sent: what is attached by now belongs to the next message.
+    // As it was sent: what is attached and written by now belongs to the next message.
     const failed = this.session.lastPrompt;
-    if (failed !== undefined && (await this.mayGo(failed))) await this.session.send(failed.text, failed.attachments);
+    if (failed !== undefined && (await this.isHere())) await this.session.sendAgain(failed);
   }
 
   /** What fails of what the user does here is said in the conversation. */
@@ -224,33 +222,37 @@ export class Panel implements vscode.Disposable {
   }
 
   private async send(text: string): Promise<void> {
-    if (!(await this.mayGo({ text, attachments: [] })) || (text === "" && this.composer.isEmpty)) return;
+    const content = { text, attachments: [] };
+    if (!(await this.isHere())) return this.take(content);
+    if (text === "" && this.composer.isEmpty) return;
+    const { chosen } = this.session;
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
-    if (goes) await this.session.send(text, await this.composer.take());
-    else this.take({ text, attachments: [] });
+    if (!goes) return this.take(content);
+    const attachments = await this.composer.take();
+    if (chosen === this.session.chosen) await this.session.send(text, attachments);
+    else this.take({ text, attachments }); // it was meant for the conversation before
   }
 
   /** Words for the turn that runs; without one they are a message as any other. */
   private async steer(text: string): Promise<void> {
     if (!this.session.busy) return this.send(text);
-    if (await this.mayGo({ text, attachments: [] })) await this.session.steer(text, await this.composer.take());
+    if (!(await this.isHere())) return this.take({ text, attachments: [] });
+    const { chosen } = this.session;
+    const attachments = await this.composer.take();
+    if (chosen === this.session.chosen) await this.session.steer(text, attachments);
+    else this.take({ text, attachments });
   }
 
-  /** Whether the conversation is open, and here. What cannot be sent belongs to the user again, in the order in which it was written. */
-  private async mayGo(content: PromptContent): Promise<boolean> {
-    this.going.push(content);
-    try {
-      await this.session.open();
-    } catch {
-      for (const one of this.going.splice(0)) this.take(one);
-      return false;
-    }
-    this.going = this.going.filter((one) => one !== content);
+  /** Whether the conversation that the user is at can be opened, and is not open elsewhere, which is said. What was to be sent
+   * there is the caller's: of several that wait for one opening, each continues in its turn. */
+  private async isHere(): Promise<boolean> {
+    const { chosen } = this.session;
+    const opened = await this.session.open().then(() => true, () => false); // the page shows the problem
+    if (!opened || chosen !== this.session.chosen) return false;
     const { elsewhere } = this.session;
     if (elsewhere === undefined) return true;
     const wait = elsewhere.leaving ? bannerOf(elsewhere, false, false)?.text : undefined;
     this.transcript.note("info", wait ?? vscode.l10n.t("This conversation is open elsewhere: take it over to continue it here."));
-    this.take(content);
     return false;
   }
 

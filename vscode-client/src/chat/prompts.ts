@@ -13,6 +13,8 @@ import type { Transcript } from "./transcript";
 export interface PromptContent {
   text: string;
   attachments: readonly Attachment[];
+  /** The conversation shows it: it is never put into the input. */
+  isShown?: boolean;
 }
 
 export interface Prompt extends PromptContent {
@@ -153,13 +155,17 @@ export class Prompts implements vscode.Disposable {
   }
 
   restoreUnsent(content: PromptContent): void {
-    this.unsentEmitter.fire({ text: content.text, attachments: content.attachments });
+    const { text, attachments, isShown = false } = content;
+    if (!isShown) this.unsentEmitter.fire({ text, attachments });
   }
 
-  /** What the server did not send; but what is in `known`, which is restored otherwise. */
+  /** What the server did not send; but what is in `known`, which the user has already. */
   takeUnsent({ _meta }: { _meta?: Unsent | null }, known: readonly PromptContent[] = []): void {
+    const rest = [...known];
     for (const { text } of _meta?.north?.queued ?? []) {
-      if (!known.some((content) => content.text === text)) this.restoreUnsent({ text, attachments: [] });
+      const content = findSent(rest, text);
+      if (content === undefined) this.restoreUnsent({ text, attachments: [] });
+      else rest.splice(rest.indexOf(content), 1);
     }
   }
 

@@ -15,6 +15,8 @@ const { l10n } = vscode;
 export interface Asker {
   /** The conversation; empty while none is open. */
   readonly id: string;
+  /** Another number once the user has gone to another conversation. */
+  readonly chosen: number;
   ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result>;
 }
 
@@ -29,7 +31,7 @@ type What = "conversation" | "files" | "both";
 const REWIND = "_north/sessions/rewind";
 
 export class Rewinding {
-  private edited: { entry: string; conversation: string } | undefined;
+  private edited: { entry: string; conversation: string; chosen: number } | undefined;
 
   constructor(
     private readonly session: Asker,
@@ -43,9 +45,9 @@ export class Rewinding {
 
   /** The message that is being edited, by its entry: what is sent next takes its place. None once another conversation is shown. */
   get editing(): string {
-    const { id } = this.session;
-    if (id !== "" && id !== this.edited?.conversation) this.edited = undefined;
-    return id === "" ? "" : (this.edited?.entry ?? "");
+    const { id, chosen } = this.session;
+    if (chosen !== this.edited?.chosen) this.edited = undefined;
+    return id !== "" && id === this.edited?.conversation ? this.edited.entry : "";
   }
 
   act(entry: string, act: PromptAct): Promise<void> {
@@ -60,9 +62,9 @@ export class Rewinding {
   }
 
   async edit(entry: string): Promise<void> {
-    const { id } = this.session;
-    const { prompt } = await this.look(entry);
-    if (id !== this.session.id) return; // another one is shown by now
+    const { chosen } = this.session;
+    const { prompt } = await this.look(entry); // which opens the conversation first, as after a crash
+    if (chosen !== this.session.chosen) return; // another one is shown by now
     this.restore(wordsOf(prompt));
     this.setEditing(entry);
   }
@@ -71,10 +73,15 @@ export class Rewinding {
     this.setEditing("");
   }
 
-  /** Goes back before the edited message is sent. Returns false if the user does not want to send it after all. */
+  /** Goes back before the edited message is sent. Returns false if the user does not want to send it after all. Throws once, if
+   * its conversation could not be loaded again, as after a crash: it would be the first message of another one. */
   async beforeSending(): Promise<boolean> {
     const { editing } = this;
-    if (editing === "") return true;
+    if (editing === "" && this.edited === undefined) return true;
+    if (editing === "") {
+      this.setEditing("");
+      throw new Error(l10n.t("The conversation of the message that you are editing could not be loaded again. Sent once more, your text begins a new conversation."));
+    }
     const planned = await this.look(editing);
     const what = await whatToRestore(planned, false);
     const summary = what === undefined ? undefined : await summaryOf(planned, what);
@@ -121,7 +128,7 @@ export class Rewinding {
   }
 
   private setEditing(entry: string): void {
-    this.edited = entry === "" ? undefined : { entry, conversation: this.session.id };
+    this.edited = entry === "" ? undefined : { entry, conversation: this.session.id, chosen: this.session.chosen };
     this.changed();
   }
 }

@@ -26,8 +26,13 @@ export class Session extends ConversationState {
   private opening: Promise<LanguageClient> | undefined;
   private stopCount = 0;
   private leaveCount = 0;
-  /** What waited to be sent when the connection broke. */
-  private unsent: PromptContent[] = [];
+  private chosenCount = 0;
+  /** The conversation before is being closed: the next one is opened after that. */
+  private closing: Promise<void> = Promise.resolve();
+  /** What the user has again since the connection broke, or sees in the conversation: the server tells it once more. */
+  private returned: PromptContent[] = [];
+  /** Words for the turn that runs, of which the server has not said yet whether it has them. */
+  private readonly steered = new Set<PromptContent>();
   private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
   readonly queue: Queue;
@@ -67,6 +72,11 @@ export class Session extends ConversationState {
     return this.current;
   }
 
+  /** Another number once the user has gone to another conversation; the same after a crash. */
+  get chosen(): number {
+    return this.chosenCount;
+  }
+
   get busy(): boolean {
     return this.prompts.any || this.elsewhere?.leaving === true;
   }
@@ -97,6 +107,7 @@ export class Session extends ConversationState {
   /** The stored conversation that is opened at the next `open`. `isAgreed`: the user wants it to go on in this folder, although
    * it is about another one. */
   restore(id: string, { wasRunning = false, isAgreed = false } = {}): void {
+    this.chosenCount += 1;
     this.storedId = id;
     this.wasCut = wasRunning;
     this.isAgreed = isAgreed;
@@ -105,6 +116,7 @@ export class Session extends ConversationState {
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
   open(): Promise<LanguageClient> {
     if (this.opening !== undefined) return this.opening;
+    this.problem = ""; // it is tried once more, and the page says so
     const opening = this.openNow().finally(() => this.opening === opening && this.setPhase(""));
     this.opening = opening;
     opening.catch((error: unknown) => {
@@ -121,15 +133,29 @@ export class Session extends ConversationState {
     return this.prompts.shown;
   }
 
-  async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+  /** Goes into the input again if it cannot be sent. */
+  send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    return this.sendPrompt({ text, attachments });
+  }
+
+  /** What the conversation shows: it does not go into the input, whatever comes of it. */
+  sendAgain({ text, attachments }: PromptContent): Promise<void> {
+    return this.sendPrompt({ text, attachments, isShown: true });
+  }
+
+  private async sendPrompt(content: PromptContent): Promise<void> {
+    const opening = this.open();
+    let client: LanguageClient | undefined;
     try {
-      await this.open();
+      client = await opening;
     } catch {
-      return this.prompts.restoreUnsent({ text, attachments }); // the page shows the problem
+      // the page shows the problem
     }
-    const sent = this.prompts.add({ text, attachments });
+    // It belongs to the conversation that was shown: not to one that is being opened by now.
+    if (client === undefined || this.opening !== opening) return this.prompts.restoreUnsent(content);
+    const sent = this.prompts.add(content);
     this.storedIdChanged.fire(this.current);
-    await this.run(sent, "session/prompt", promptOf({ text, attachments }, this.editor()));
+    await this.run(client, sent, "session/prompt", promptOf(content, this.editor()));
   }
 
   /** Another North has it open, or has no more. */
@@ -141,11 +167,15 @@ export class Session extends ConversationState {
 
   /** Goes on with the turn that an earlier process left: its question is asked again. */
   private async goOn(): Promise<void> {
-    if (!this.prompts.any) await this.run(this.prompts.goOn(), "_north/turn/resume", {});
+    if (this.prompts.any) return;
+    const going = this.prompts.goOn();
+    const opening = this.open();
+    const client = await opening.catch(() => undefined);
+    if (client === undefined || this.opening !== opening) return this.prompts.remove(going);
+    await this.run(client, going, "_north/turn/resume", {});
   }
 
-  private async run(sent: Prompt, method: string, params: object): Promise<void> {
-    const client = await this.open();
+  private async run(client: LanguageClient, sent: Prompt, method: string, params: object): Promise<void> {
     const sessionId = this.current;
     const answer = client.sendRequest<PromptResult>(method, { sessionId, ...params });
     // A crash is dealt with as a whole, not by each of its prompts.
@@ -157,15 +187,18 @@ export class Session extends ConversationState {
   async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     if (!this.busy) return this.send(text, attachments);
     const { current, stopCount } = this;
+    const content = { text, attachments };
+    this.steered.add(content);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt: blocksOf(text, attachments) }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
-    if (!delivered && this.prompts.wasWithdrawn({ text, attachments })) return;
+    if (!this.steered.delete(content)) return; // the server has ended, and the user has it again
+    if (!delivered && this.prompts.wasWithdrawn(content)) return;
     if (delivered && (!this.isCurrent(current) || !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
     else if (stopCount === this.stopCount && this.isCurrent(current)) await this.send(text, attachments);
-    else this.prompts.restoreUnsent({ text, attachments });
+    else this.prompts.restoreUnsent(content);
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
@@ -199,7 +232,7 @@ export class Session extends ConversationState {
    * waited to be sent goes into the input. */
   async renew(stored = "", isAgreed = false): Promise<void> {
     const unsent = this.prompts.waiting;
-    await this.leave();
+    void this.leave();
     this.restore(stored, { isAgreed });
     this.storedIdChanged.fire(stored);
     this.transcript.clear();
@@ -208,12 +241,14 @@ export class Session extends ConversationState {
   }
 
   /** Closes the conversation in the server; a running turn is stopped. */
-  async leave(): Promise<void> {
+  leave(): Promise<void> {
     const old = this.current;
     const client = this.server.running;
     this.forget();
-    if (client === undefined || old === "") return;
-    await client.sendRequest("session/close", { sessionId: old }).catch((error: unknown) => this.log.debug(reason(error)));
+    if (client === undefined || old === "") return this.closing;
+    const closed = client.sendRequest("session/close", { sessionId: old }).catch((error: unknown) => this.log.debug(reason(error)));
+    this.closing = Promise.all([this.closing, closed]).then(() => undefined);
+    return this.closing;
   }
 
   /** A new server for all conversations. */
@@ -242,26 +277,37 @@ export class Session extends ConversationState {
   private async openNow(): Promise<LanguageClient> {
     const { leaveCount } = this;
     this.setPhase("server");
+    await this.closing;
     const client = await this.server.connect();
-    if (leaveCount === this.leaveCount) this.setPhase("conversation");
+    this.mustBeWanted(leaveCount);
+    this.setPhase("conversation");
     if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
     const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders(this.windowId));
-    if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
+    this.mustBeWanted(leaveCount);
     this.current = answer.sessionId;
+    this.returned = [];
     this.opened(answer);
     return client;
   }
 
-  /** Whether there is such a conversation; what was shown before stays otherwise. Throws when the server has ended. */
+  /** Throws if what is being opened was left in the meantime. */
+  private mustBeWanted(leaveCount: number): void {
+    if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
+  }
+
+  /** Whether there is such a conversation; what was shown before stays otherwise. Throws when the server has ended, and when
+   * it was left in the meantime. */
   private async load(client: LanguageClient, id: string): Promise<boolean> {
+    const { leaveCount } = this;
     const before = this.transcript.all();
     this.current = id;
     this.transcript.clear();
     try {
       const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders(this.windowId, this.isAgreed) });
+      this.mustBeWanted(leaveCount);
       this.storedId = "";
       this.opened(answer);
-      this.prompts.takeUnsent(answer, this.unsent);
+      this.prompts.takeUnsent(answer, this.returned.splice(0));
       this.storedIdChanged.fire(id);
       this.setElsewhere(answer._meta?.north?.openElsewhere);
       if (answer._meta?.north?.unfinished !== undefined) void this.goOn();
@@ -269,7 +315,7 @@ export class Session extends ConversationState {
       this.wasCut = this.isAgreed = false;
       return true;
     } catch (error) {
-      if (!this.isCurrent(id)) throw error; // it was left in the meantime
+      if (leaveCount !== this.leaveCount) throw error;
       this.current = "";
       for (const item of before) this.transcript.put(item);
       if (this.server.running !== client) throw error; // another server is tried
@@ -310,15 +356,16 @@ export class Session extends ConversationState {
 
   /** The conversation is for the next server. */
   private dropConnection(): void {
-    this.unsent = [...this.unsent, ...this.prompts.waiting];
+    const waiting = [...this.prompts.waiting, ...this.steered];
+    this.steered.clear();
     if (this.current !== "") this.storedId = this.current;
     this.forget();
+    this.returned.push(...waiting);
+    for (const content of waiting) this.prompts.restoreUnsent(content);
   }
 
-  private async reopen(): Promise<boolean> {
-    const opened = await this.open().then(() => true, () => false); // the page shows the problem
-    if (opened) for (const content of this.unsent.splice(0)) this.prompts.restoreUnsent(content);
-    return opened;
+  private reopen(): Promise<boolean> {
+    return this.open().then(() => true, () => false); // the page shows the problem
   }
 }
 

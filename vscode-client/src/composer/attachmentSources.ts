@@ -89,6 +89,7 @@ function problemOf(uri: vscode.Uri, { range, severity, message, source, code }: 
 /** VS Code tells a terminal's selection through the clipboard alone, which gets back what it had. */
 async function terminal(): Promise<Attachment> {
   const { clipboard } = vscode.env;
+  const name = vscode.window.activeTerminal?.name ?? "shell"; // another one may be active once it is copied
   const before = await clipboard.readText();
   let selected = "";
   try {
@@ -99,7 +100,6 @@ async function terminal(): Promise<Attachment> {
     await clipboard.writeText(before);
   }
   if (selected.trim() === "") throw new Error(vscode.l10n.t("select the text in the terminal first."));
-  const name = vscode.window.activeTerminal?.name ?? "shell";
   return text(vscode.l10n.t("Terminal {0}", name), `terminal:${name}`, selected, vscode.l10n.t("What is selected in the terminal {0}", name));
 }
 

@@ -3,11 +3,28 @@
 import type { Update } from "../acp";
 
 export interface ChatPart {
-  kind: "text" | "progress";
+  /** A wait before the model is asked again can be ended. */
+  kind: "text" | "progress" | "wait";
   text: string;
 }
 
+/** Of each wait once: it counts down. */
+export class Waits {
+  private readonly told = new Set<string>();
+
+  /** In the server's words: for how long, and why. */
+  wordsOf(update: Update): string | undefined {
+    if (update.sessionUpdate !== "tool_call" && update.sessionUpdate !== "tool_call_update") return undefined;
+    const retry = update._meta?.north?.retry;
+    const wait = `${update.toolCallId} ${retry?.attempt ?? ""}`;
+    if (retry === undefined || update.status !== "in_progress" || this.told.has(wait)) return undefined;
+    this.told.add(wait);
+    return update.title ?? undefined;
+  }
+}
+
 export class ChatParts {
+  private readonly waits = new Waits();
   private readonly titles = new Map<string, string>();
   /** Something else came since the last piece of text. */
   private isInterrupted = false;
@@ -20,6 +37,10 @@ export class ChatParts {
       case "tool_call":
       case "tool_call_update": {
         this.isInterrupted = true;
+        if (update._meta?.north?.retry !== undefined) {
+          const text = this.waits.wordsOf(update);
+          return text === undefined ? undefined : { kind: "wait", text };
+        }
         const title = update.title ?? "";
         if (title === "" || title.includes("…") || this.titles.get(update.toolCallId) === title) return undefined;
         this.titles.set(update.toolCallId, title);

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { showInfo } from "../common/notices";
+import { showInfo, withoutLinks } from "../common/notices";
 import type { Register } from "../common/registering";
 import type { Attachment } from "../composer/chips";
 import { diffOf } from "./attachments";
@@ -20,8 +20,9 @@ interface GitApi {
   repositories: Repository[];
 }
 
-/** Asks for a text in a conversation of its own, of which nothing stays. */
-export type AskOnce = (text: string, attachment: Attachment, token: vscode.CancellationToken) => Promise<string>;
+/** Asks for a text in a conversation of its own, of which nothing stays. `waits` gets the words of a wait before the model is
+ * asked again, and what ends it. */
+export type AskOnce = (text: string, attachment: Attachment, token: vscode.CancellationToken, waits: (words: string, now: () => Promise<void>) => void) => Promise<string>;
 
 export function registerCommits(chat: Chat, askAside: AskOnce, register: Register): vscode.Disposable {
   return vscode.Disposable.from(
@@ -44,7 +45,14 @@ async function writeMessage(askAside: AskOnce, view: unknown): Promise<void> {
   const title = vscode.l10n.t("North writes a commit message");
   const message = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
-    async (_, token) => commitMessageOf(await askAside(commitPrompt(begun.trim()), attachment, token)),
+    async (progress, token) => {
+      const waits = (message: string, now: () => Promise<void>): void => {
+        progress.report({ message: withoutLinks(message) });
+        const tryNow = vscode.l10n.t("Try now");
+        void showInfo(`North: ${message}`, tryNow).then((chosen) => (chosen === tryNow ? now() : undefined));
+      };
+      return commitMessageOf(await askAside(commitPrompt(begun.trim()), attachment, token, waits));
+    },
   );
   // What was typed meanwhile is the user's.
   if (message !== "" && repository.inputBox.value === begun) repository.inputBox.value = message;

@@ -72,7 +72,7 @@ export class Places implements vscode.Disposable {
       conversations.onElsewhere((params) => this.sideConversations.take(params)),
       registerActions(chat, register),
       registerMenus(chat, register),
-      registerCommits(chat, (text, { block }, token) => this.sideConversations.askOnce([{ type: "text", text }, block], token), register),
+      registerCommits(chat, (text, { block }, token, waits) => this.sideConversations.askOnce([{ type: "text", text }, block], token, waits), register),
       register("inlineChat", () => inline.ask()),
       register("inlineSend", (reply) => inline.reply(reply)),
       register("inlineClose", () => inline.cancel()),

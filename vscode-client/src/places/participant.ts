@@ -13,6 +13,8 @@ import { DOCUMENT, EXPLAIN, FIX, TESTS } from "./prompts";
 import { ChatParts } from "./chatParts";
 
 const ID = "north.participant";
+/** Ends the wait of one of its conversations: a command that nothing else offers. */
+const RETRY = "north.retryAside";
 const REQUESTS: Readonly<Record<string, string>> = { explain: EXPLAIN, fix: FIX, tests: TESTS, document: DOCUMENT };
 
 export function registerParticipant(aside: SideConversations, icon: vscode.Uri): vscode.Disposable {
@@ -26,7 +28,8 @@ export function registerParticipant(aside: SideConversations, icon: vscode.Uri):
     }
   });
   participant.iconPath = icon;
-  return participant;
+  const retry = vscode.commands.registerCommand(RETRY, (id: unknown) => (typeof id === "string" ? aside.retryNow(id) : undefined));
+  return vscode.Disposable.from(participant, retry);
 }
 
 async function answer(
@@ -47,6 +50,7 @@ async function answer(
         const said = telling.partOf(update);
         if (said?.kind === "text") stream.markdown(said.text);
         else if (said !== undefined) stream.progress(said.text);
+        if (said?.kind === "wait") stream.button({ command: RETRY, title: vscode.l10n.t("Try now"), arguments: [sessionId] });
       },
       asks() {
         stream.progress(vscode.l10n.t("North asks you in its own view"));

@@ -5,6 +5,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { PromptBlock, PromptResult, Update, UpdateParams } from "../acp";
 import type { Worker } from "../common/idle";
+import { Waits } from "./chatParts";
 
 export interface Listener {
   update(update: Update): void;
@@ -88,13 +89,22 @@ export class SideConversations implements Worker {
     }
   }
 
-  /** One answer in words, in a conversation of which nothing stays and which can change nothing. */
-  async askOnce(prompt: PromptBlock[], token: CancellationToken): Promise<string> {
+  /** Ends the wait before the model is asked again; nothing where there is none any more. */
+  async retryNow(sessionId: string): Promise<void> {
+    await this.open.get(sessionId)?.sendRequest("_north/retry/now", { sessionId }).catch(() => undefined);
+  }
+
+  /** One answer in words, in a conversation of which nothing stays and which can change nothing. `waits` gets the words of a wait
+   * before the model is asked again, and what ends it. */
+  async askOnce(prompt: PromptBlock[], token: CancellationToken, waits: (words: string, now: () => Promise<void>) => void): Promise<string> {
     const client = await this.connect();
     const sessionId = await this.begin();
     let answer = "";
+    const told = new Waits();
     const update = (update: Update): void => {
       if (update.sessionUpdate === "agent_message_chunk") answer += update.content.text ?? "";
+      const words = told.wordsOf(update);
+      if (words !== undefined) waits(words, () => this.retryNow(sessionId));
     };
     try {
       await client.sendRequest("session/set_mode", { sessionId, modeId: "ask" });
