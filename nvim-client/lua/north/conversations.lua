@@ -4,6 +4,7 @@ local connection = require("north.connection")
 local conversation = require("north.conversation")
 local live = require("north.live")
 local messages = require("north.messages")
+local place = require("north.place")
 
 local M = {}
 
@@ -222,10 +223,11 @@ end
 
 ---Show a conversation; one of another folder that is there in a copy for this project, or with its own folder.
 ---@param row north.Row
-local function open(row)
+---@param stays? boolean the user has gone on, and is not taken to it
+local function open(row, stays)
   conversation.with_server(function(_, root)
     if row.isHere or row.cwd == root or conversation.open_with(row.sessionId) then
-      return conversation.switch(row.sessionId, row.cwd)
+      return conversation.switch(row.sessionId, row.cwd, nil, stays)
     elseif vim.fn.isdirectory(row.cwd) == 0 then
       return open_gone(row, root, conversation.switch)
     end
@@ -286,20 +288,55 @@ function M.browse(query)
   end)
 end
 
+---Put a conversation that the server names in place of the one that is shown. What is asked until then is for that one.
+---@param method string
+---@param params fun(root: string): table
+---@param row_of fun(error: table?, result: table?): north.Row?
+---@param on_none fun(error: table?, result: table?)
+local function open_named(method, params, row_of, on_none)
+  local is_still = place.here()
+  conversation.with_server(function(ask, root)
+    local release = connection.hold()
+    ask(method, params(root), function(error, result)
+      local row = row_of(error, result)
+      if row then
+        release(row.sessionId, function()
+          open(row, not is_still())
+        end)
+      else
+        release()
+        on_none(error, result)
+      end
+    end)
+  end)
+end
+
+---@param target string
+local function in_place(target)
+  open_named("_north/sessions/find", function(root)
+    return { target = target, cwd = root }
+  end, function(_, row)
+    return row
+  end, function()
+    pick("Continue", target, open)
+  end)
+end
+
 ---Go on with a conversation: the one whose id begins so, else one with these words.
 ---@param target string
----@param on_choice? fun(row: north.Row)
+---@param on_choice? fun(row: north.Row) without it, it takes the place of the one that is shown
 function M.resume(target, on_choice)
   compat.validate("target", target, "string")
-  on_choice = on_choice or open
   if target == "" or target:find("%s") then
-    return pick("Continue", target, on_choice)
+    return pick("Continue", target, on_choice or open)
+  elseif not on_choice then
+    return in_place(target)
   end
   conversation.with_server(function(ask, root)
-    ask("_north/sessions/find", { target = target, cwd = root }, function(error, row)
+    ask("_north/sessions/find", { target = target, cwd = root }, function(_, row)
       if row then
         on_choice(row)
-      elseif error then
+      else
         pick("Continue", target, on_choice)
       end
     end)
@@ -319,19 +356,18 @@ end
 
 ---Go on with what this window showed last in the project, else with the newest conversation.
 function M.continue()
-  conversation.with_server(function(ask, root)
-    ask("_north/sessions/last", { cwd = root, windowId = connection.window_id() }, function(error, result)
-      if failed(error) or not result then
-        return
-      end
-      local row = result.session
-      if type(row) == "table" then
-        row.isHere = true
-        open(row)
-      else
-        messages.tell("North: there is no conversation of this folder yet", vim.log.levels.INFO)
-      end
-    end)
+  open_named("_north/sessions/last", function(root)
+    return { cwd = root, windowId = connection.window_id() }
+  end, function(_, result)
+    local row = result and result.session
+    if type(row) == "table" then
+      row.isHere = true
+      return row
+    end
+  end, function(error)
+    if not failed(error) then
+      messages.tell("North: there is no conversation of this folder yet", vim.log.levels.INFO)
+    end
   end)
 end
 
