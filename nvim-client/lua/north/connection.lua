@@ -93,7 +93,6 @@ local function give_up()
   local cut = state.cut
   state.cut, state.ending = {}, nil
   give_back_waiting(prompts.untaken(cut))
-  chat.end_calls("the server ended")
   let_go()
   state.show()
 end
@@ -227,6 +226,7 @@ local function ended(code, signal)
   state.phase, state.elsewhere, state.asked, state.taking = "stopped", nil, 0, false
   permission.withdraw_all()
   terminals.end_all()
+  chat.end_calls("the server ended")
   if state.held then
     give_back_waiting() -- what they were meant for will not be known
   end

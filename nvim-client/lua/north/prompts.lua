@@ -63,6 +63,7 @@ function M.send(prompt)
   if #state.prompts == 1 then
     show_prompt(prompt)
   end
+  events.fire("TurnStart", { text = prompt.text })
   local session_id = state.session_id
   -- During a turn it waits: words for the turn itself are steered.
   local meta = { north = { behavior = "followUp", editorState = editor_state.now() } }
@@ -72,7 +73,6 @@ function M.send(prompt)
       answered(prompt, error, result)
     end
   end)
-  events.fire("TurnStart", { text = prompt.text })
   state.show()
 end
 

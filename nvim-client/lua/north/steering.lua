@@ -31,7 +31,7 @@ function M.steer(text, say)
   local one = { text = text }
   table.insert(own().unanswered, one)
   local params = { sessionId = state.session_id, prompt = { { type = "text", text = text } } }
-  state.request("_north/steer", params, function(error, result)
+  state.request("_north/steer", params, function(_, result)
     if not vim.list_contains(own().unanswered, one) then
       return -- it has been let go
     end
@@ -44,13 +44,10 @@ function M.steer(text, say)
       end
     elseif prompts.was_withdrawn(text) then
       return
-    elseif error then
-      chat.add_notice(error.message or "the words for the turn were refused", "error")
-      unsent.give_back({ one })
     elseif running.stopped then
       unsent.give_back({ one })
     else
-      say(text)
+      say(text) -- also where the server refuses them, since the turn has ended meanwhile
     end
   end)
 end

@@ -216,7 +216,7 @@ def test_nothing_runs_and_what_waited_comes_back_when_the_server_is_started_agai
         ask(nvim, "list files")
         nvim.command("North steer and be brief")
         nvim.lua(KILL)
-        nvim.until("require('north.state').phase == 'starting'")
+        nvim.until("#require('north.state').restarts == 1")
         assert nvim.lua(f"return {NOTHING_RUNS}")
         nvim.until(f"{in_chat('and was started again')} and {IDLE}")
         assert typed(nvim) == "list files\n\nand be brief"
