@@ -4,12 +4,13 @@ import pytest
 
 from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.test_plugin import Bed, bed
+from tests.e2e.nvim.wire import Value
 
 __all__ = ["bed"]
 
 ASK = "function(_, _, on_answer) answer = function(result) on_answer(nil, result) end end"
 NOT_OPENED = "vim.fn.execute('messages'):find('is not opened where you are now', 1, true) ~= nil"
-WAYS = {
+WAYS: dict[str, tuple[str, Value]] = {
     "outputs": ("open(ask, { artifactId = '3' })", {"text": "seq", "totalCharacters": 3}),
     "context": ("show(ask)", {"markdown": "# Context"}),
     "export": ("show(ask)", {"text": "all of it"}),
