@@ -1,5 +1,6 @@
 ---The conversation as Markdown: who says what, tool calls in a line each, notices. Windows are `layout`'s business, and
 ---the buffer to type in is `prompt`'s.
+local call_lines = require("north.call_lines")
 local code = require("north.code")
 local compat = require("north.compat")
 local config = require("north.config")
@@ -9,7 +10,6 @@ local live = require("north.live")
 local messages = require("north.messages")
 local outputs = require("north.outputs")
 local prompt = require("north.prompt")
-local titles = require("north.titles")
 local winbar = require("north.winbar")
 require("north.highlights")
 
@@ -18,22 +18,6 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace("north.chat")
 local asides = vim.api.nvim_create_namespace("north.chat.asides")
 
----@class north.Call
----@field mark integer its line
----@field title string
----@field status string pending, in_progress, waiting, completed or failed
----@field note? string why it failed, in a line
----@field details string[] what it said, as Markdown
----@field truncation? north.Truncation the model got a part of it
-
-local SYMBOLS = { pending = "…", in_progress = "▸", waiting = "?", completed = "✓", failed = "✗" }
-local GROUPS = {
-  pending = "NorthRunning",
-  in_progress = "NorthRunning",
-  waiting = "NorthWaiting",
-  completed = "NorthDone",
-  failed = "NorthFailed",
-}
 local ROLES = { user = { heading = "## You", group = "NorthUser" }, north = { heading = "## North", group = "NorthAgent" } }
 
 ---@class north.KeptChat
@@ -348,49 +332,6 @@ function M.add_stop()
   end
 end
 
----@param call north.Call
----@return string
-local function line_of(call)
-  local note = call.note and (" — " .. call.note) or ""
-  if call.status == "waiting" then
-    note = " — asks you (:North review)"
-  end
-  local title = call.status == "completed" and titles.when_done(call.title) or call.title
-  return ("- %s %s%s"):format(SYMBOLS[call.status] or "·", title, note):gsub("\n", " ⏎ ")
-end
-
----@param content table[]
----@return string[]
-local function details_of(content)
-  local lines = {}
-  for _, part in ipairs(content) do
-    if part.type == "content" and part.content.type == "text" then
-      vim.list_extend(lines, vim.split(part.content.text, "\n", { plain = true }))
-    elseif part.type == "diff" then
-      local diff = vim.diff(part.oldText or "", part.newText or "", { ctxlen = 3 }) --[[@as string]]
-      lines[#lines + 1] = "```diff"
-      vim.list_extend(lines, vim.split(vim.trim(diff), "\n", { plain = true }))
-      lines[#lines + 1] = "```"
-    end
-  end
-  return lines
-end
-
----Why a call failed, in a line.
----@param content table[]
----@return string?
-local function reason_in(content)
-  local reason
-  for _, part in ipairs(content) do
-    if part.type == "content" and part.content.type == "text" then
-      reason = vim.iter(vim.split(part.content.text, "\n", { plain = true })):find(function(line)
-        return vim.trim(line) ~= "" and not vim.startswith(line, "```")
-      end) or reason
-    end
-  end
-  return reason
-end
-
 ---@param update table
 ---@return north.Call
 local function new_call(update)
@@ -409,6 +350,22 @@ local function new_call(update)
   return call
 end
 
+---Draw a call's line in its place.
+---@param call north.Call
+local function draw_call(call)
+  edit(function(buffer)
+    local row = vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, call.mark, {})[1]
+    local old = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
+    local new = call_lines.line(call)
+    if old ~= new then
+      vim.api.nvim_buf_set_text(buffer, row, 0, row, #old, { new })
+      local sign, colour_group = call_lines.colour(call)
+      local shown = { id = call.mark, end_col = math.min(sign, #new), hl_group = colour_group }
+      vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, shown)
+    end
+  end)
+end
+
 ---A tool call, new or changed: one line, updated in its place.
 ---@param update table the fields that are known: toolCallId, title, status, content
 function M.set_call(update)
@@ -416,25 +373,27 @@ function M.set_call(update)
   call.title = update.title or call.title
   call.status = update.status or call.status
   if update.content then
-    call.details = details_of(update.content)
+    call.details = call_lines.details(update.content)
   end
   local truncation = vim.tbl_get(update, "_meta", "north", "truncation")
   call.truncation = type(truncation) == "table" and truncation or call.truncation
-  call.note = call.status == "failed" and reason_in(update.content or {}) or nil
-  edit(function(buffer)
-    local row = vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, call.mark, {})[1]
-    local old = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
-    local new = line_of(call)
-    if old ~= new then
-      vim.api.nvim_buf_set_text(buffer, row, 0, row, #old, { new })
-      local sign = #("- " .. (SYMBOLS[call.status] or "·"))
-      vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, {
-        id = call.mark,
-        end_col = math.min(sign, #new),
-        hl_group = GROUPS[call.status] or "NorthFacts",
-      })
+  call.note = call.status == "failed" and call_lines.reason(update.content or {}) or nil
+  draw_call(call)
+end
+
+---No call runs or asks any more: who would tell of its end is gone.
+---@param why string in a few words
+function M.end_calls(why)
+  if vim.tbl_isempty(own().calls) then
+    return
+  end
+  M.buffer() -- made anew, it has none of them
+  for _, call in pairs(own().calls) do
+    if call_lines.is_unfinished(call) then
+      call.status, call.note = "failed", why
+      draw_call(call)
     end
-  end)
+  end
 end
 
 ---@param id string

@@ -1,5 +1,4 @@
 ---The server of the conversations of a folder: started when it is needed, and again when it dies.
-local attachments = require("north.attachments")
 local chat = require("north.chat")
 local compat = require("north.compat")
 local elsewhere = require("north.elsewhere")
@@ -9,14 +8,24 @@ local messages = require("north.messages")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
+local running = require("north.running")
 local server = require("north.server")
 local state = require("north.state")
+local steering = require("north.steering")
 local terminals = require("north.terminals")
+local unsent = require("north.unsent")
 local updates = require("north.updates")
 
 local M = {}
 
 local RESTARTS, RESTART_SECONDS = 3, 60
+
+---Do what waits for the conversation, until something of it has another one shown, or has to find out which one.
+local function go_on()
+  while state.phase == "ready" and not state.held and state.waiting[1] do
+    table.remove(state.waiting, 1).run()
+  end
+end
 
 ---@param session table the result of session/new or session/load
 local function ready(session)
@@ -24,12 +33,8 @@ local function ready(session)
   state.mode = vim.tbl_get(session, "modes", "currentModeId") or state.mode
   options.set(session.configOptions)
   state.elsewhere = elsewhere.read(vim.tbl_get(session, "_meta", "north", "openElsewhere"))
-  local waiting = state.waiting
-  state.waiting = {}
   events.fire("Started", { session_id = state.session_id })
-  for _, item in ipairs(waiting) do
-    item.run()
-  end
+  go_on()
   state.show()
 end
 
@@ -53,25 +58,42 @@ function M.leave_server()
   end
 end
 
----Tell which prompts were not sent; what was to go along with them goes along with the next one.
----@param items (north.Waiting|north.Prompt)[]
-local function tell_unsent(items)
-  local attached = {}
-  for _, item in ipairs(items) do
-    if item.text and not item.withdrawn then
-      chat.add_notice("Not sent: " .. item.text, "warning")
-      vim.list_extend(attached, item.attached or {})
-    end
+---Take the words out of what waits for the conversation.
+---@return north.Unsent[]
+local function take_words()
+  local function has_words(item)
+    return item.text ~= nil
   end
-  attachments.put_back(attached)
+  local words = vim.tbl_filter(has_words, state.waiting)
+  state.waiting = vim.iter(state.waiting):filter(function(item)
+    return not has_words(item)
+  end):totable()
+  return words
+end
+
+---Nothing waits for the conversation any more; what was to be sent comes back.
+---@param before? north.Unsent[] what was to be sent before that
+local function give_back_waiting(before)
+  local items = vim.list_extend(before or {}, state.waiting)
+  state.waiting, state.held = {}, nil
+  unsent.give_back(items)
+end
+
+---The conversation is not at work here any more, also for the next Neovim.
+local function let_go()
+  if state.root and state.session_id then
+    running.note(state.root, state.session_id, false)
+  end
 end
 
 ---There is no conversation: nothing that waits for one is sent, and the next prompt tries again.
 local function give_up()
   state.phase = "stopped"
   M.leave_server()
-  tell_unsent(state.waiting)
-  state.waiting = {}
+  local cut = state.cut
+  state.cut, state.ending = {}, nil
+  give_back_waiting(prompts.untaken(cut))
+  let_go()
   state.show()
 end
 
@@ -93,9 +115,22 @@ local function window_meta()
   return { north = { windowId = M.window_id() } }
 end
 
+---The user has gone on to another conversation while one was opened: that one is closed, and the other one opened.
+---@param id? string of the one that was opened
+local function open_the_other(id)
+  if id then
+    state.request("session/close", { sessionId = id }, function() end)
+  end
+  M.open_session()
+end
+
 ---Begin a conversation.
-function M.new_session()
+local function new_session()
+  local switches = state.switches
   state.request("session/new", { cwd = state.root, mcpServers = {}, _meta = window_meta() }, function(error, result)
+    if state.switches ~= switches and state.session_id then
+      return open_the_other(result and result.sessionId)
+    end
     if error or not result then
       failed(("there is no conversation: %s"):format(error and error.message or "no answer"))
       return
@@ -106,38 +141,44 @@ function M.new_session()
 end
 
 ---Tell how the conversation stands after the server was started again, and which prompts it never got.
-local function tell_of_restart()
-  local running = state.prompts[1]
-  local kept = running and state.replayed and vim.startswith(vim.trim(state.replayed), vim.trim(running.text))
+---@param queued? table[] what the server says that it did not send
+local function tell_of_restart(queued)
+  local cut, replayed = state.cut, state.replayed
+  local first = cut[1]
+  -- Of the same words twice, those that are there may be the ones before.
+  local is_there = first and replayed and (first.begun or first.text ~= state.previous)
+  local is_kept = is_there and vim.startswith(vim.trim(replayed), vim.trim(first.text))
   if state.ending then
     local words = ("North's server ended (%s) and was started again."):format(state.ending)
-    words = running and kept and words .. " The turn that ran was not finished: ask again to continue." or words
+    words = is_kept and words .. " The turn that ran was not finished: ask again to continue." or words
     chat.add_notice(words, "warning")
   end
-  tell_unsent(vim.list_slice(state.prompts, kept and 2 or 1))
-  state.prompts, state.ending, state.replayed = {}, nil, nil
+  state.cut, state.ending, state.replayed = {}, nil, nil
+  unsent.give_back(vim.list_slice(cut, is_kept and 2 or 1))
+  unsent.take_back(unsent.of_server(queued, cut)) -- the server has told of them
 end
 
 ---Load the conversation that is to be shown.
-function M.load_session()
+local function load_session()
+  local switches = state.switches
   state.replacing, state.replayed = true, nil
   local params = { cwd = state.root, sessionId = state.session_id, mcpServers = {}, _meta = window_meta() }
   params._meta.north.continuesHere = state.agreed
   state.agreed = nil
   state.request("session/load", params, function(error, result)
-    if state.session_id ~= params.sessionId then
-      M.new_session() -- a new conversation was asked for in the meantime
-      return
+    if state.switches ~= switches then
+      return open_the_other(result and params.sessionId)
     end
     if error or not result then
       state.replacing, state.session_id = false, nil
       chat.add_notice(("This conversation could not be loaded again: %s"):format(error and error.message), "error")
+      unsent.give_back(take_words()) -- they were meant for this one
       tell_of_restart()
-      M.new_session()
+      new_session()
       return
     end
     updates.replace_chat()
-    tell_of_restart()
+    tell_of_restart(vim.tbl_get(result, "_meta", "north", "queued"))
     ready(result)
     if vim.tbl_get(result, "_meta", "north", "unfinished") then
       prompts.resume()
@@ -145,23 +186,62 @@ function M.load_session()
   end)
 end
 
+---Open the conversation that is to be shown: the stored one, or a new one.
+function M.open_session()
+  state.phase = "starting"
+  if state.session_id then
+    load_session()
+  else
+    new_session()
+  end
+end
+
+---Let what waits go on waiting until it is known which conversation is to be shown, so that nothing is sent to another.
+---@return fun(id?: string, show?: fun()) release shows the one with that id; none where none was found
+function M.hold()
+  local token = {}
+  state.held = token
+  return live.bind(function(id, show)
+    if state.held ~= token then
+      return
+    end
+    local waiting = state.waiting
+    state.held, state.waiting = nil, {}
+    if show then
+      show()
+    end
+    state.waiting = vim.list_extend(waiting, state.waiting)
+    if state.phase == "ready" and state.session_id ~= id then -- they were meant for one that does not come
+      unsent.take_back(take_words())
+    end
+    go_on()
+    state.show()
+  end)
+end
+
 ---@param code integer
 ---@param signal integer
 local function ended(code, signal)
   local was = state.phase
-  state.phase, state.elsewhere, state.asked = "stopped", nil, 0
+  state.phase, state.elsewhere, state.asked, state.taking = "stopped", nil, 0, false
   permission.withdraw_all()
   terminals.end_all()
+  chat.end_calls("the server ended")
+  if state.held then
+    give_back_waiting() -- what they were meant for will not be known
+  end
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
+  local is_idle = #state.prompts == 0
+  -- What an earlier one had is still there where this one has not come to load the conversation.
+  state.cut = vim.list_extend(state.cut, prompts.cut({ error = ("the server ended (%s)"):format(how) }))
+  vim.list_extend(state.cut, steering.let_go())
   if was == "starting" then
     local words = "the server ended before it was ready (%s); see :checkhealth north and %s"
-    local unsent = vim.list_slice(state.prompts, 2) -- sent to the one before, which had begun with the first
-    state.prompts = {}
-    tell_unsent(unsent)
     failed(words:format(how, vim.lsp.log.get_filename()))
     return
   end
-  if code == 0 and signal == 0 and #state.prompts == 0 then
+  if code == 0 and signal == 0 and is_idle then
+    give_back_waiting()
     state.show() -- somebody stopped it; the next prompt starts it again
     return
   end
@@ -169,15 +249,14 @@ local function ended(code, signal)
   state.restarts = vim.tbl_filter(function(time)
     return now - time < RESTART_SECONDS
   end, state.restarts)
-  state.ending = how
   if #state.restarts >= RESTARTS then
     local words = "North's server ended again (%s). See :checkhealth north; the next prompt starts it once more."
     chat.add_notice(words:format(how), "error")
-    tell_unsent(vim.list_slice(state.prompts, 2))
-    state.prompts = {}
-    state.show()
+    give_up()
+    state.ending = how
     return
   end
+  state.ending = how
   table.insert(state.restarts, now)
   chat.add_notice(("North's server ended (%s); starting it again …"):format(how), "warning")
   M.start()
@@ -202,10 +281,8 @@ end
 local function begin()
   if vim.tbl_get(state.client().server_capabilities, "experimental", "north") == nil then
     failed("this server cannot chat: it is too old, or not North's server. Install a newer north-lsp.")
-  elseif state.session_id then
-    M.load_session()
   else
-    M.new_session()
+    M.open_session()
   end
 end
 
@@ -265,7 +342,7 @@ end
 ---@param text? string the prompt's
 ---@param attached? north.Attachment[] what goes along with it
 function M.when_ready(action, text, attached)
-  if state.phase == "ready" then
+  if state.phase == "ready" and not state.held then
     action()
     return
   end

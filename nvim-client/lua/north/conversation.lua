@@ -3,7 +3,6 @@ local attachments = require("north.attachments")
 local attention = require("north.attention")
 local chat = require("north.chat")
 local compat = require("north.compat")
-local completion = require("north.completion")
 local connection = require("north.connection")
 local greeting = require("north.greeting")
 local history = require("north.history")
@@ -11,6 +10,7 @@ local keymaps = require("north.keymaps")
 local layout = require("north.layout")
 local live = require("north.live")
 local messages = require("north.messages")
+local opening = require("north.opening")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompt = require("north.prompt")
@@ -18,9 +18,11 @@ local prompts = require("north.prompts")
 local running = require("north.running")
 local server = require("north.server")
 local state = require("north.state")
+local steering = require("north.steering")
 local summaries = require("north.summaries")
 local terminals = require("north.terminals")
 local todo = require("north.todo")
+local unsent = require("north.unsent")
 local work = require("north.work")
 
 local M = {}
@@ -31,6 +33,9 @@ local M = {}
 ---@field label string how the chat names it, such as hello.py:3-5
 ---@field first? integer its first line
 ---@field last? integer
+
+M.open, M.begin, M.toggle, M.zoom = opening.open, opening.begin, opening.toggle, opening.zoom
+M.with_server = opening.with_server
 
 keymaps.attach()
 chat.set_words(greeting.lines, greeting.facts)
@@ -65,95 +70,6 @@ function M.take_over()
   end)
 end
 
----Go on with what was at work in this folder when Neovim ended, and is not open: one here, others beside it.
-local function resume_running()
-  for _, id in ipairs(running.of(state.root)) do
-    local is_open = live.find(function()
-      return state.session_id == id
-    end)
-    if not is_open then
-      local root = state.root
-      live.with(state.session_id and live.new() or live.current(), function()
-        state.root, state.session_id = root, id
-        connection.start()
-      end)
-    end
-  end
-end
-
----Go to the tab page that shows the conversation; without one it takes the place of what this one shows, which goes on.
-local function go_to_tab()
-  local one, here = live.current(), live.here()
-  if one == here then
-    return
-  end
-  local tab = live.tab_of(one)
-  if tab then
-    vim.api.nvim_set_current_tabpage(tab)
-    return
-  end
-  live.with(here, function()
-    layout.close(chat.buffers())
-  end)
-  live.claim(one)
-end
-
----Open the chat; `focus` goes to the window to type in. What was at work when Neovim ended goes on.
----@param focus boolean
-function M.open(focus)
-  state.root = state.root or server.root() -- of the file that one comes from
-  if focus then
-    go_to_tab()
-  end
-  if live.is_here() then -- it never opens beside another one that the user has gone to meanwhile
-    chat.open(focus)
-    live.claim(live.current())
-  end
-  if state.phase == "stopped" and not state.session_id then
-    resume_running()
-  end
-  history.attach(prompt.buffer(), M.with_server)
-  completion.attach(prompt.buffer(), function()
-    return { client = state.client(), session_id = state.session_id }
-  end)
-  state.show()
-end
-
----Open the chat, go to the window to type in, and have the server ready by the time that something is typed.
-function M.begin()
-  M.open(true)
-  if state.phase == "stopped" then
-    connection.start()
-  end
-end
-
----Open the chat, or close it where it is open in this tab page.
-function M.toggle()
-  if not layout.close(chat.buffers()) then
-    M.begin()
-  end
-end
-
----The chat in a tab page of its own, and back.
-function M.zoom()
-  M.open(false)
-  layout.zoom(chat.buffers())
-  live.claim(live.current())
-  chat.open(true)
-end
-
----Put what was not sent where it can be sent again: into the window to type in, before what is being written there.
----@param unsent { text?: string, attached?: north.Attachment[] }[] prompts, and other things that waited
-local function take_back(unsent)
-  for index = #unsent, 1, -1 do
-    local one = unsent[index]
-    if one.text then
-      prompt.restore(one.text)
-      attachments.put_back(one.attached or {})
-    end
-  end
-end
-
 ---@param text string
 ---@param attached north.Attachment[]
 local function send(text, attached)
@@ -167,7 +83,7 @@ local function send(text, attached)
       local words = state.elsewhere.leaving and "send it when what ran before is finished"
         or ":North takeover continues the conversation here"
       chat.add_notice(("Not sent, since this conversation is open elsewhere: %s."):format(words), "warning")
-      take_back({ { text = text, attached = attached } })
+      unsent.take_back({ { text = text, attached = attached } })
       return
     end
     prompts.send({ blocks = blocks, text = text, shown = shown, visible = false, attached = attached })
@@ -205,7 +121,7 @@ end
 function M.stop()
   local client, waiting = state.client(), state.waiting
   state.waiting = {}
-  take_back(waiting)
+  unsent.take_back(waiting)
   if #waiting > 0 then
     state.show()
   end
@@ -240,18 +156,8 @@ function M.steer(text)
     M.ask(text)
     return
   end
-  local running = state.prompts[1]
-  local params = { sessionId = state.session_id, prompt = { { type = "text", text = text } } }
-  state.request("_north/steer", params, function(_, result)
-    if result and result.delivered then
-      if text:find("^[/!]") then
-        chat.add_user(text) -- the server shows what it delivers to the model
-      end
-    elseif running.stopped then
-      chat.add_notice("Not sent: " .. text, "warning")
-    elseif not prompts.was_withdrawn(text) then
-      M.ask(text)
-    end
+  steering.steer(text, function(words)
+    send(words, {}) -- what is attached now is for what is typed now
   end)
 end
 
@@ -282,9 +188,10 @@ function M.places()
     ask = M.ask_server,
     ask_long = function(method, params, on_answer)
       connection.when_ready(function()
+        local switches = state.switches
         state.asked = state.asked + 1
         M.ask_server(method, params, function(error, result)
-          state.asked = state.asked - 1
+          state.asked = state.switches == switches and state.asked - 1 or state.asked
           on_answer(error, result)
         end)
       end)
@@ -323,14 +230,6 @@ function M.set_mode(mode)
   end)
 end
 
----Run an action with the server: what asks it, and the project's folder.
----@param action fun(ask: fun(method: string, params: table, on_answer: fun(error: table?, result: table?)), root: string)
-function M.with_server(action)
-  connection.when_ready(function()
-    action(state.request, state.root)
-  end)
-end
-
 ---Run an action with the id of the conversation that is shown, and the project's folder.
 ---@param action fun(id: string, root: string)
 function M.with_session(action)
@@ -355,13 +254,14 @@ local function leave(following)
   local old = state.session_id
   permission.withdraw_all()
   terminals.end_all() -- the server cannot: its conversation is not open here any more
-  take_back(state.waiting)
-  take_back(vim.tbl_filter(function(one)
-    return not one.withdrawn
-  end, vim.list_slice(state.prompts, 2)))
-  state.prompts, state.waiting, state.replacing = {}, {}, false
+  local left = prompts.untaken(state.cut)
+  vim.list_extend(left, vim.list_slice(prompts.cut({ stop_reason = "cancelled" }), 2))
+  vim.list_extend(left, steering.let_go())
+  unsent.take_back(vim.list_extend(left, state.waiting))
+  state.cut, state.waiting, state.held, state.replacing = {}, {}, nil, false
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
-  state.title, state.first = nil, nil
+  state.title, state.first, state.previous, state.agreed = nil, nil, nil, nil
+  state.switches, state.taking, state.asked = state.switches + 1, false, 0
   if old and state.root then
     running.note(state.root, old, false)
   end
@@ -379,14 +279,13 @@ end
 function M.show(id, after)
   connection.when_ready(function()
     local old = leave(id)
-    state.phase = "starting"
     if after then
       table.insert(state.waiting, { run = after })
     end
     if old and old ~= id then
       state.request("session/close", { sessionId = old }, function() end)
     end
-    connection.load_session()
+    connection.open_session()
     state.show()
   end)
 end
@@ -395,26 +294,22 @@ end
 ---@param id? string a stored one, or none for a new one
 ---@param root string
 ---@param agreed? boolean the user wants it to go on in this folder, although it is about another one
-local function replace(id, root, agreed)
+---@param stays? boolean the user has gone on, and is not taken to it
+local function replace(id, root, agreed, stays)
   local old = leave(id)
   state.agreed = agreed
-  M.open(true)
+  M.open(not stays)
   local client = state.client()
   if client and state.phase == "ready" and root == state.root then
     if old then
       compat.call(client, "request", "session/close", { sessionId = old }, function() end)
     end
-    state.phase = "starting"
-    if id then
-      connection.load_session()
-    else
-      connection.new_session()
-    end
-  elseif state.phase ~= "starting" then
+    connection.open_session()
+  elseif state.phase ~= "starting" or root ~= state.root then
     connection.leave_server()
     state.root = root
     connection.start()
-  end
+  end -- else it is opened in place of the one that is being opened
   state.show()
 end
 
@@ -481,18 +376,22 @@ end
 ---@param id string
 ---@param cwd string the folder that it is about
 ---@param agreed? boolean the user wants it to go on there, although it is about another one
-function M.switch(id, cwd, agreed)
+---@param stays? boolean the user has gone on, and is not taken to it
+function M.switch(id, cwd, agreed, stays)
   compat.validate("id", id, "string")
   compat.validate("cwd", cwd, "string")
   local one = M.open_with(id)
-  if one then
+  if one and stays then
+    messages.tell(("North: it is open already, as %s (:North live)"):format(live.with(one, live.name)), vim.log.levels.INFO)
+    return
+  elseif one then
     return M.go_to(one)
   end
   if vim.fn.isdirectory(cwd) == 0 then
     cwd = state.root or server.root() -- it has moved, or is gone
   end
   if #state.prompts == 0 then
-    return replace(id, cwd, agreed)
+    return replace(id, cwd, agreed, stays)
   end
   local stop, beside = "Stop the turn and show the other conversation", "Show the other one in a tab page of its own"
   local options = { prompt = "A turn runs in the conversation that is shown", format_item = tostring }

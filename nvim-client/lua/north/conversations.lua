@@ -2,78 +2,16 @@
 local compat = require("north.compat")
 local connection = require("north.connection")
 local conversation = require("north.conversation")
+local conversation_rows = require("north.conversation_rows")
 local live = require("north.live")
 local messages = require("north.messages")
+local place = require("north.place")
 
 local M = {}
 
 local SHOWN = 200
 
----@class north.Row what `_north/sessions/list` and `_north/sessions/search` answer
----@field sessionId string
----@field name string
----@field cwd string
----@field updatedAt string
----@field messageCount integer
----@field costUsd number
----@field model? string
----@field archived boolean
----@field isHere? boolean it goes on in the project's folder without a question
----@field deletedAt? string only in the trash
----@field match? { snippet: string, place: string }
-
----@param text string such as 2025-12-10T10:20:30.000Z
----@param now? integer seconds since 1970
----@return string
-function M.ago(text, now)
-  local year, month, day, hour, minute, second = text:match("^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)")
-  if not year then
-    return "at an unknown time"
-  end
-  local parts = { year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false }
-  local moment = os.time(parts --[[@as osdateparam]])
-  local here = now or os.time()
-  local utc = os.date("!*t", here) --[[@as osdateparam]]
-  utc.isdst = false
-  local minutes = math.floor(os.difftime(os.time(utc), moment) / 60)
-  if minutes < 1 then
-    return "just now"
-  end
-  for _, unit in ipairs({ { 60, 1, "minute" }, { 24 * 60, 60, "hour" }, { 7 * 24 * 60, 24 * 60, "day" } }) do
-    if minutes < unit[1] then
-      local count = math.floor(minutes / unit[2])
-      return ("%d %s%s ago"):format(count, unit[3], count > 1 and "s" or "")
-    end
-  end
-  return "on " .. text:sub(1, 10)
-end
-
----@param row north.Row
----@param root string the folder whose conversations need not name it
----@return string
-function M.line(row, root)
-  local facts = { M.ago(row.updatedAt), ("%d messages"):format(row.messageCount) }
-  if row.costUsd > 0 then
-    facts[#facts + 1] = row.costUsd < 0.01 and "<$0.01" or ("$%.2f"):format(row.costUsd)
-  end
-  if type(row.model) == "string" then
-    facts[#facts + 1] = row.model:match("[^/]*$")
-  end
-  if row.cwd ~= root then
-    facts[#facts + 1] = vim.fn.fnamemodify(row.cwd, ":~")
-  end
-  if row.deletedAt then
-    table.insert(facts, 1, "deleted " .. M.ago(row.deletedAt))
-  end
-  if row.archived then
-    facts[#facts + 1] = "archived"
-  end
-  local line = ("%s  (%s)"):format(row.name, table.concat(facts, ", "))
-  if row.match and row.match.place ~= "title" and row.match.snippet ~= "" then
-    line = ("%s  %s"):format(line, row.match.snippet)
-  end
-  return (line:gsub("%s*\n%s*", " "))
-end
+M.ago, M.line = conversation_rows.ago, conversation_rows.line
 
 ---@param error table?
 ---@return boolean whether there was one; the user has been told
@@ -222,10 +160,11 @@ end
 
 ---Show a conversation; one of another folder that is there in a copy for this project, or with its own folder.
 ---@param row north.Row
-local function open(row)
+---@param stays? boolean the user has gone on, and is not taken to it
+local function open(row, stays)
   conversation.with_server(function(_, root)
     if row.isHere or row.cwd == root or conversation.open_with(row.sessionId) then
-      return conversation.switch(row.sessionId, row.cwd)
+      return conversation.switch(row.sessionId, row.cwd, nil, stays)
     elseif vim.fn.isdirectory(row.cwd) == 0 then
       return open_gone(row, root, conversation.switch)
     end
@@ -286,20 +225,55 @@ function M.browse(query)
   end)
 end
 
+---Put a conversation that the server names in place of the one that is shown. What is asked until then is for that one.
+---@param method string
+---@param params fun(root: string): table
+---@param row_of fun(error: table?, result: table?): north.Row?
+---@param on_none fun(error: table?, result: table?)
+local function open_named(method, params, row_of, on_none)
+  local is_still = place.here()
+  conversation.with_server(function(ask, root)
+    local release = connection.hold()
+    ask(method, params(root), function(error, result)
+      local row = row_of(error, result)
+      if row then
+        release(row.sessionId, function()
+          open(row, not is_still())
+        end)
+      else
+        release()
+        on_none(error, result)
+      end
+    end)
+  end)
+end
+
+---@param target string
+local function in_place(target)
+  open_named("_north/sessions/find", function(root)
+    return { target = target, cwd = root }
+  end, function(_, row)
+    return row
+  end, function()
+    pick("Continue", target, open)
+  end)
+end
+
 ---Go on with a conversation: the one whose id begins so, else one with these words.
 ---@param target string
----@param on_choice? fun(row: north.Row)
+---@param on_choice? fun(row: north.Row) without it, it takes the place of the one that is shown
 function M.resume(target, on_choice)
   compat.validate("target", target, "string")
-  on_choice = on_choice or open
   if target == "" or target:find("%s") then
-    return pick("Continue", target, on_choice)
+    return pick("Continue", target, on_choice or open)
+  elseif not on_choice then
+    return in_place(target)
   end
   conversation.with_server(function(ask, root)
-    ask("_north/sessions/find", { target = target, cwd = root }, function(error, row)
+    ask("_north/sessions/find", { target = target, cwd = root }, function(_, row)
       if row then
         on_choice(row)
-      elseif error then
+      else
         pick("Continue", target, on_choice)
       end
     end)
@@ -319,19 +293,18 @@ end
 
 ---Go on with what this window showed last in the project, else with the newest conversation.
 function M.continue()
-  conversation.with_server(function(ask, root)
-    ask("_north/sessions/last", { cwd = root, windowId = connection.window_id() }, function(error, result)
-      if failed(error) or not result then
-        return
-      end
-      local row = result.session
-      if type(row) == "table" then
-        row.isHere = true
-        open(row)
-      else
-        messages.tell("North: there is no conversation of this folder yet", vim.log.levels.INFO)
-      end
-    end)
+  open_named("_north/sessions/last", function(root)
+    return { cwd = root, windowId = connection.window_id() }
+  end, function(_, result)
+    local row = result and result.session
+    if type(row) == "table" then
+      row.isHere = true
+      return row
+    end
+  end, function(error)
+    if not failed(error) then
+      messages.tell("North: there is no conversation of this folder yet", vim.log.levels.INFO)
+    end
   end)
 end
 

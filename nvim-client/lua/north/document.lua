@@ -3,6 +3,7 @@ local float = require("north.float")
 local live = require("north.live")
 local refused = require("north.answers").refused
 local messages = require("north.messages")
+local place = require("north.place")
 
 local M = {}
 
@@ -89,6 +90,7 @@ end
 ---@param ask north.Ask
 ---@param one north.Document
 function M.edit(ask, one)
+  local open_there = place.stay("the document")
   ask(one.get, vim.empty_dict(), function(error, result)
     if error or not result then
       refused(error)
@@ -98,10 +100,12 @@ function M.edit(ask, one)
     local buffer = find(one)
     buffer = buffer >= 0 and buffer or make(ask, one)
     M.refresh(one)
-    float.open(buffer, one.title)
-    if one.show then
-      one.show(buffer)
-    end
+    open_there(function()
+      float.open(buffer, one.title)
+      if one.show then
+        one.show(buffer)
+      end
+    end)
   end)
 end
 

@@ -2,6 +2,7 @@
 local refused = require("north.answers").refused
 local compat = require("north.compat")
 local messages = require("north.messages")
+local place = require("north.place")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -52,13 +53,16 @@ end
 ---Show all that the model was told and said in a buffer that belongs to no file.
 ---@param ask north.Ask
 function M.show(ask)
+  local open_there = place.stay("the text of the conversation")
   ask(EXPORT, { format = "txt" }, function(error, result)
     if error or not result then
       refused(error)
       return
     end
-    text_tab.open(result.text)
-    vim.bo.modifiable = true -- it is a copy
+    open_there(function()
+      text_tab.open(result.text)
+      vim.bo.modifiable = true -- it is a copy
+    end)
   end)
 end
 

@@ -10,10 +10,14 @@ local MOST = 200
 ---@class north.Walk where one is in the prompts sent before
 ---@field prompts string[] newest first
 ---@field place integer 0 is what was being typed
----@field typed string[]
+---@field left table<integer, string[]> what stood at each place when it was left, with what was changed there
 
 ---@type table<integer, north.Walk> by buffer
 local walks = {}
+---@type table<integer, string[]> by buffer: what was being typed when something else was sent, newest first
+local drafts = {}
+---@type table<integer, table> by buffer: a walk that begins when the server has answered
+local asked = {}
 
 ---@param buffer integer
 ---@param lines string[]
@@ -32,11 +36,9 @@ local function move(buffer, step)
   if place == walk.place then
     return
   end
-  if walk.place == 0 then
-    walk.typed = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
-  end
+  walk.left[walk.place] = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
   walk.place = place
-  put(buffer, place == 0 and walk.typed or vim.split(walk.prompts[place], "\n", { plain = true }))
+  put(buffer, walk.left[place] or vim.split(walk.prompts[place], "\n", { plain = true }))
 end
 
 ---@param buffer integer
@@ -45,18 +47,28 @@ local function older(buffer, fetch)
   if walks[buffer] then
     return move(buffer, 1)
   end
+  local token = {}
+  asked[buffer] = token
   fetch(function(prompts)
-    if vim.api.nvim_buf_is_valid(buffer) and not walks[buffer] then
-      walks[buffer] = { prompts = prompts, place = 0, typed = {} }
+    prompts = vim.list_extend(vim.list_slice(drafts[buffer] or {}), prompts)
+    if vim.api.nvim_buf_is_valid(buffer) and asked[buffer] == token and #prompts > 0 then
+      walks[buffer] = { prompts = prompts, place = 0, left = {} }
       move(buffer, 1)
     end
   end)
 end
 
----Forget where one is: the next time begins with the prompt that was sent last.
+---Forget where one is: the next time begins with the prompt that was sent last, or with what was being typed before
+---another one was gone to.
 ---@param buffer integer
 function M.reset(buffer)
-  walks[buffer] = nil
+  local walk = walks[buffer]
+  walks[buffer], asked[buffer] = nil, nil
+  local draft = walk and walk.place ~= 0 and vim.trim(table.concat(walk.left[0] or {}, "\n")) or ""
+  if draft ~= "" then
+    drafts[buffer] = drafts[buffer] or {}
+    table.insert(drafts[buffer], 1, draft)
+  end
 end
 
 ---@param ask fun(method: string, params: table, on_answer: fun(error: table?, result: table?))
@@ -68,9 +80,7 @@ local function fetcher(ask, root)
       local prompts = vim.tbl_map(function(row)
         return row.text
       end, result and result.prompts or {})
-      if #prompts > 0 then
-        on_prompts(prompts)
-      end
+      on_prompts(prompts)
     end)
   end
 end

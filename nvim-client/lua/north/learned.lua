@@ -2,12 +2,14 @@
 local live = require("north.live")
 local refused = require("north.answers").refused
 local messages = require("north.messages")
+local place = require("north.place")
 
 local M = {}
 
 ---Open the only file, or the one that is chosen.
 ---@param ask north.Ask
 function M.open(ask)
+  local open_there = place.stay("the file")
   ask("_north/learned/list", vim.empty_dict(), function(error, result)
     if error or not result then
       refused(error)
@@ -23,7 +25,9 @@ function M.open(ask)
       end
     end
     if #result.files == 1 then
-      open(result.files[1])
+      open_there(function()
+        open(result.files[1])
+      end)
       return
     end
     local function shown(file)

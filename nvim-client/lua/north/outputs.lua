@@ -1,5 +1,6 @@
 ---The whole output of a call, of which the model and the chat got a part: the server keeps it.
 local messages = require("north.messages")
+local place = require("north.place")
 local refused = require("north.answers").refused
 local text_tab = require("north.text_tab")
 
@@ -37,7 +38,7 @@ function M.open(ask, truncation)
     messages.tell("North: " .. words, vim.log.levels.INFO)
     return
   end
-  local parts = {}
+  local parts, open_there = {}, place.stay("the output")
   ---@param offset integer
   local function read(offset)
     ask(READ, { artifactId = id, offset = offset }, function(error, result)
@@ -53,7 +54,9 @@ function M.open(ask, truncation)
       elseif type(following) == "number" then
         parts[#parts + 1] = ("\n(%d more characters are not shown)\n"):format(result.totalCharacters - following)
       end
-      text_tab.open(table.concat(parts))
+      open_there(function()
+        text_tab.open(table.concat(parts))
+      end)
     end)
   end
   read(0)

@@ -1,5 +1,6 @@
 ---The buffer to type in: what stands there is sent, and what goes with it is named above it.
 local attachments = require("north.attachments")
+local history = require("north.history")
 local live = require("north.live")
 
 local M = {}
@@ -101,13 +102,15 @@ end
 ---@param text string
 function M.restore(text)
   local buffer = M.buffer()
+  history.reset(buffer) -- what stands there now is a draft, whatever it was before
   local lines = vim.split(text, "\n", { plain = true })
   local written = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
-  if vim.trim(table.concat(written, "\n")) ~= "" then
-    lines[#lines + 1] = ""
-    vim.list_extend(lines, written)
+  if vim.trim(table.concat(written, "\n")) == "" then
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
+    return
   end
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
+  lines[#lines + 1] = ""
+  vim.api.nvim_buf_set_lines(buffer, 0, 0, true, lines) -- above: the cursor stays in what is being typed
 end
 
 ---Show above the window what goes along, and the keys.

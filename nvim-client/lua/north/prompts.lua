@@ -4,6 +4,7 @@ local editor_state = require("north.editor_state")
 local events = require("north.events")
 local live = require("north.live")
 local state = require("north.state")
+local unsent = require("north.unsent")
 
 local M = {}
 
@@ -31,16 +32,20 @@ local function answered(prompt, error, result)
   local stop_reason = result and result.stopReason
   if error then
     chat.add_notice(error.message or "the turn failed", "error")
+    unsent.give_back(prompt.begun and {} or { prompt }) -- the server refused it
   elseif stop_reason == "cancelled" and prompt.visible then
     chat.add_stop()
   elseif stop_reason == "cancelled" and not prompt.withdrawn then
     chat.add_notice("Given up: " .. prompt.text)
+    unsent.take_back({ prompt })
   elseif stop_reason ~= "end_turn" and stop_reason ~= "cancelled" then
     chat.add_notice(("Ended: %s"):format(stop_reason), "warning")
   end
+  unsent.take_back(unsent.of_server(vim.tbl_get(result or {}, "_meta", "north", "queued"), state.prompts))
   state.prompts = vim.tbl_filter(function(other)
     return other ~= prompt
   end, state.prompts)
+  state.previous = prompt.text
   local following = state.prompts[1]
   if following and not following.stopped then
     show_prompt(following)
@@ -58,6 +63,7 @@ function M.send(prompt)
   if #state.prompts == 1 then
     show_prompt(prompt)
   end
+  events.fire("TurnStart", { text = prompt.text })
   local session_id = state.session_id
   -- During a turn it waits: words for the turn itself are steered.
   local meta = { north = { behavior = "followUp", editorState = editor_state.now() } }
@@ -67,8 +73,35 @@ function M.send(prompt)
       answered(prompt, error, result)
     end
   end)
-  events.fire("TurnStart", { text = prompt.text })
   state.show()
+end
+
+---Something of the answer has come: the server has the prompt of the turn that runs.
+function M.note_answer()
+  if state.prompts[1] then
+    state.prompts[1].begun = true
+  end
+end
+
+---Nothing runs and nothing waits for its turn any more, since nobody will answer.
+---@param result { stop_reason?: string, error?: string } what is told of the turns
+---@return north.Prompt[] cut what ran and waited
+function M.cut(result)
+  local cut = state.prompts
+  state.prompts, state.wanted = {}, nil
+  for _ in ipairs(cut) do
+    events.fire("TurnEnd", result)
+  end
+  return cut
+end
+
+---Those that the server that is gone never had, as far as is known.
+---@param cut north.Prompt[]
+---@return north.Prompt[]
+function M.untaken(cut)
+  local first = cut[1]
+  local was_taken = first ~= nil and (first.begun or first.stopped)
+  return vim.list_slice(cut, was_taken and 2 or 1)
 end
 
 ---Which prompt the server's text is about: it shows what is attached behind the words.

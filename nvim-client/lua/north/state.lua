@@ -16,6 +16,7 @@ local work = require("north.work")
 ---@field shown string what the chat shows
 ---@field visible boolean whether the chat shows it already
 ---@field stopped? boolean
+---@field begun? boolean something of its answer has come
 ---@field withdrawn? boolean the user has taken it back
 ---@field attached? north.Attachment[] what went along
 
@@ -32,7 +33,11 @@ local work = require("north.work")
 ---@field agreed? boolean the stored one that is to be loaded goes on in this folder, although it is about another one
 ---@field mode? string
 ---@field prompts north.Prompt[] sent and not answered, the running one first
+---@field cut north.Prompt[] the same of the server that ended, until it is known which of them it had
+---@field previous? string the words of the prompt that was answered last
 ---@field waiting north.Waiting[] what is to be done when the conversation is ready
+---@field held? table what waits goes on waiting, until it is known which conversation is to be shown
+---@field switches integer how often another conversation has taken the place of the one before
 ---@field restarts integer[] when the server was started again
 ---@field ending? string how the server ended, while the conversation is loaded again
 ---@field replacing boolean whether the next update replaces what the chat shows
@@ -47,7 +52,17 @@ local work = require("north.work")
 
 ---@type fun(): north.State
 local own = live.keep("state", function()
-  return { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false, asked = 0 }
+  return {
+    phase = "stopped",
+    prompts = {},
+    cut = {},
+    waiting = {},
+    switches = 0,
+    restarts = {},
+    replacing = false,
+    taking = false,
+    asked = 0,
+  }
 end)
 
 ---@class north.StateModule : north.State

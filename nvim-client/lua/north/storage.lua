@@ -2,6 +2,7 @@
 local below = require("north.below")
 local refused = require("north.answers").refused
 local messages = require("north.messages")
+local place = require("north.place")
 
 local M = {}
 
@@ -53,6 +54,7 @@ function M.log(ask, words)
     messages.tell("North: usage: :North log " .. table.concat(LEVELS, "|"), vim.log.levels.ERROR)
     return
   end
+  local open_there = place.stay("the log")
   ask("_north/log/get", { lines = LINES, level = level }, function(error, result)
     if error or not result then
       refused(error)
@@ -60,12 +62,15 @@ function M.log(ask, words)
     end
     local lines = { result.path, "" }
     vim.list_extend(lines, result.lines)
-    show("north://log", lines, #lines)
+    open_there(function()
+      show("north://log", lines, #lines)
+    end)
   end)
 end
 
 ---@param ask north.Ask
 function M.storage(ask)
+  local open_there = place.stay("the list")
   ask("_north/storage/get", {}, function(error, result)
     if error or not result then
       refused(error)
@@ -78,7 +83,9 @@ function M.storage(ask)
     end
     local head = ("%s in %s and %s"):format(M.size(total), result.data, result.state)
     local foot = "`/storage clean` in the chat removes what North can do without, after a question."
-    show("north://storage", vim.list_extend({ head, "" }, vim.list_extend(lines, { "", foot })), 1)
+    open_there(function()
+      show("north://storage", vim.list_extend({ head, "" }, vim.list_extend(lines, { "", foot })), 1)
+    end)
   end)
 end
 

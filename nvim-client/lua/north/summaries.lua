@@ -3,6 +3,7 @@ local chat = require("north.chat")
 local live = require("north.live")
 local refused = require("north.answers").refused
 local messages = require("north.messages")
+local place = require("north.place")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -91,12 +92,15 @@ function M.replaced(ask)
     if not one then
       return
     end
+    local open_there = place.stay("what the summary replaced")
     ask(REPLACED, { compactionId = one.id }, function(error, result)
       if error or not result then
         refused(error)
         return
       end
-      text_tab.open(result.text)
+      open_there(function()
+        text_tab.open(result.text)
+      end)
     end)
   end
   if #own().shown == 1 then

@@ -2,6 +2,7 @@
 local live = require("north.live")
 local refused = require("north.answers").refused
 local messages = require("north.messages")
+local place = require("north.place")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -35,11 +36,14 @@ end
 ---@param ask north.Ask
 ---@param task north.Task
 local function open(ask, task)
+  local open_there = place.stay("the task's conversation")
   ask("_north/tasks/transcript", { taskId = task.id }, function(error, result)
     if error or not result then
       refused(error)
     else
-      text_tab.open(result.markdown, "markdown")
+      open_there(function()
+        text_tab.open(result.markdown, "markdown")
+      end)
     end
   end)
 end

@@ -1,4 +1,5 @@
 ---What the server tells and asks about the open conversations, shown in their chats.
+local attention = require("north.attention")
 local chat = require("north.chat")
 local completion = require("north.completion")
 local elsewhere = require("north.elsewhere")
@@ -15,9 +16,13 @@ local state = require("north.state")
 local summaries = require("north.summaries")
 local terminals = require("north.terminals")
 local todo = require("north.todo")
+local unsent = require("north.unsent")
 local work = require("north.work")
 
 local M = {}
+
+---What only a model that answers makes.
+local ANSWERS = { agent_message_chunk = true, agent_thought_chunk = true, tool_call = true }
 
 ---The module that needs this one, for what a slash command asks the client to do.
 local function conversation()
@@ -102,7 +107,7 @@ local function of(params, context)
 end
 
 ---A request about a conversation that is open. Its handler runs in a coroutine, and may sleep.
----@param answer fun(params: table): any, table?
+---@param answer fun(params: table, context: lsp.HandlerContext): any, table?
 ---@param otherwise fun(): any, table?
 ---@return lsp.Handler
 local function for_session(answer, otherwise)
@@ -112,7 +117,7 @@ local function for_session(answer, otherwise)
       return otherwise()
     end
     live.enter(one)
-    return answer(params)
+    return answer(params, context)
   end
 end
 
@@ -166,6 +171,9 @@ M.handlers = {
     if show then
       M.replace_chat()
       show(params.update)
+      if ANSWERS[params.update.sessionUpdate] then
+        prompts.note_answer()
+      end
     end
   end),
   ["_north/event"] = told(function(params)
@@ -181,16 +189,14 @@ M.handlers = {
     if params.event == "open_elsewhere" then
       state.elsewhere = elsewhere.read(params.by)
       state.show()
-      for _, prompt in ipairs(params.queued or {}) do
-        chat.add_notice("Not sent: " .. prompt.text, "warning")
-      end
+      unsent.give_back(unsent.of_server(params.queued))
       if params.unfinished then
         prompts.resume()
       end
     end
     if params.event == "document_wanted" and type(params.path) == "string" then
       vim.schedule(live.bind(function()
-        if live.is_here() then
+        if live.is_here() and attention.is_free() and vim.api.nvim_get_mode().mode == "n" then
           vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
         else
           messages.tell(("%s shows you %s"):format(live.name(), params.path), vim.log.levels.INFO)
@@ -232,7 +238,7 @@ M.handlers = {
     end
     rewind.on_event(conversation().places(), params)
   end),
-  ["session/request_permission"] = for_session(function(params)
+  ["session/request_permission"] = for_session(function(params, context)
     local call = params.toolCall
     local is_known = chat.has_call(call.toolCallId)
     chat.set_call({ toolCallId = call.toolCallId, title = call.title, status = "waiting", content = call.content })
@@ -242,6 +248,9 @@ M.handlers = {
     local result = permission.request(params)
     events.fire("Answered", { kind = kind, title = call.title })
     local chosen = result.outcome.optionId
+    if state.session_id ~= params.sessionId or state.client_id ~= context.client_id then
+      return result -- the chat shows another conversation by now, or nothing comes of it any more
+    end
     if is_known and chosen then
       -- What comes of it is told by the server; until then the call does not wait for the user any more.
       chat.set_call({ toolCallId = call.toolCallId, status = "pending" })

@@ -5,6 +5,7 @@ local float = require("north.float")
 local live = require("north.live")
 local refused = require("north.answers").refused
 local messages = require("north.messages")
+local place = require("north.place")
 
 local M = {}
 
@@ -243,6 +244,7 @@ end
 ---@param ask north.Ask
 ---@param say fun(text: string)
 function M.open(ask, say)
+  local open_there = place.stay("the list")
   ask("_north/work/get", vim.empty_dict(), function(error, result)
     if error or not result then
       refused(error)
@@ -251,7 +253,9 @@ function M.open(ask, say)
     local buffer = find()
     buffer = buffer >= 0 and buffer or make(ask, say)
     M.set(result)
-    float.open(buffer, " Goal and workflow · Enter or a number decides · e edits the goal · q closes ")
+    open_there(function()
+      float.open(buffer, " Goal and workflow · Enter or a number decides · e edits the goal · q closes ")
+    end)
   end)
 end
 

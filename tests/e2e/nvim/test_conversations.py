@@ -261,6 +261,43 @@ def test_prompts_that_were_sent_come_back(bed: Bed) -> None:
         assert chat(nvim).count("## You\n\nlist files") == 2
 
 
+def test_what_is_changed_of_prompts_that_were_sent_and_the_draft_stay(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.command("North")
+        nvim.keys("iwhat I write<C-p>")
+        nvim.until(f"{PROMPT} == 'list files'")
+        nvim.keys(" again<C-p>")
+        nvim.until(f"{PROMPT} == 'explain greet'")
+        nvim.keys(" shortly<C-n>")
+        nvim.until(f"{PROMPT} == 'list files again'")
+        nvim.keys("<C-p>")
+        nvim.until(f"{PROMPT} == 'explain greet shortly'")
+        nvim.keys("<C-n><C-n>")
+        nvim.until(f"{PROMPT} == 'what I write'")
+        nvim.keys(" now<C-p>")
+        nvim.until(f"{PROMPT} == 'list files again'")
+        nvim.keys("<CR>")
+        nvim.until(f"{in_chat('list files again')} and {PROMPT} == '' and {IDLE}")
+        nvim.keys("i<C-p>")  # the draft was not sent
+        nvim.until(f"{PROMPT} == 'what I write now'")
+        nvim.keys("<C-p>")
+        nvim.until(f"{PROMPT} == 'list files again'")
+
+
+def test_what_comes_back_while_a_prompt_that_was_sent_is_shown_stands_above_it(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.command("North")
+        nvim.keys("iwhat I write<C-p>")
+        nvim.until(f"{PROMPT} == 'list files'")
+        nvim.lua("require('north.prompt').restore('not sent')")
+        nvim.keys("<C-p>")
+        nvim.until(f"{PROMPT} == 'what I write'")
+        nvim.keys("<C-n>")
+        nvim.until(f"{PROMPT} == 'not sent\\n\\nlist files'")
+
+
 def test_what_waits_goes_into_the_input_when_another_conversation_takes_the_place(bed: Bed, model: ModelServer) -> None:
     model.script(answer(Say("Listed.")), answer(Say("I will look"), Gate("never")))
     with nvim_with(bed, model) as nvim:

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from tests.e2e.nvim.nvim_driver import Nvim, NvimError
-from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, ask, bed, chat, in_chat
+from tests.e2e.nvim.test_plugin import FAKE_SERVER, IDLE, PLUGIN, Bed, ask, bed, chat, in_chat, with_server
 from tests.e2e.nvim.test_suggestions import SETUP
 from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
@@ -152,3 +152,149 @@ def test_a_neovim_that_stays_after_all_does_not_say_that_it_leaves(bed: Bed, mod
         with pytest.raises(NvimError, match="E37"):
             nvim.command("qall")
         assert "_north/leaving" not in cast(list[str], nvim.lua("return told"))
+
+
+# -- the server ends, or does not take them --------------------------------------------------------------------------
+
+ENDS_FOR_GOOD = "local now = os.time() + 3600 require('north.state').restarts = { now, now, now }"
+KILL = "vim.uv.kill(vim.api.nvim_get_proc_children(vim.fn.getpid())[1], 'sigkill')"
+NOTHING_RUNS = "not require('north').status().working and require('north').status().queued == 0"
+
+
+@pytest.mark.parametrize("init", [with_server("false"), with_server(str(FAKE_SERVER)), with_server("/no/such/server")])
+def test_what_was_asked_comes_back_when_the_start_fails_above_what_is_being_typed(bed: Bed, init: str) -> None:
+    with bed.nvim(init=init) as nvim:
+        nvim.lua("require('north.opening').open(true)")
+        nvim.lua("require('north.prompt').restore('what I write')")
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        nvim.until(f"{TYPED} == 'list files\\n\\nwhat I write'")
+        nvim.until(in_chat("Not sent: list files"))
+        assert attached(nvim) == ["README.md"]
+        assert nvim.lua("return require('north.state').waiting") == []
+
+
+def test_the_cursor_stays_in_what_is_being_typed(bed: Bed) -> None:
+    with bed.nvim(init=NEVER_READY) as nvim:
+        nvim.command("North")
+        nvim.keys("iwhat I ")
+        nvim.until(f"{TYPED} == 'what I '")
+        nvim.lua("require('north.unsent').take_back({ { text = 'list files' } })")
+        nvim.keys("write")
+        nvim.until(f"{TYPED} == 'list files\\n\\nwhat I write'")
+
+
+def test_words_that_a_dead_server_had_not_taken_come_back_and_nothing_runs(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        nvim.lua(
+            "told = {} for _, name in ipairs({ 'NorthTurnStart', 'NorthTurnEnd' }) do"
+            " vim.api.nvim_create_autocmd('User', { pattern = name,"
+            " callback = function() table.insert(told, name) end }) end"
+        )
+        ask(nvim, "explain greet")
+        ask(nvim, "list files")
+        nvim.until("#require('north.state').prompts == 2")
+        nvim.command("North steer and be brief")
+        nvim.lua("require('north.chat').set_call({ toolCallId = '1', title = 'Read', status = 'in_progress' })")
+        nvim.lua(ENDS_FOR_GOOD)
+        nvim.lua(KILL)
+        nvim.until(f"{TYPED} == 'explain greet\\n\\nlist files\\n\\nand be brief'")
+        nvim.until(NOTHING_RUNS)
+        assert "- ✗ Read — the server ended" in chat(nvim)
+        assert nvim.lua("return told") == ["NorthTurnStart"] * 2 + ["NorthTurnEnd"] * 2
+        assert nvim.lua("return require('north.running').of(require('north.state').root)") == []
+        assert "working" not in cast(str, nvim.lua("return require('north').statusline()"))
+
+
+def test_nothing_runs_and_what_waited_comes_back_when_the_server_is_started_again(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        nvim.command("North steer and be brief")
+        nvim.lua(KILL)
+        nvim.until("#require('north.state').restarts == 1")
+        assert nvim.lua(f"return {NOTHING_RUNS}")
+        nvim.until(f"{in_chat('and was started again')} and {IDLE}")
+        assert typed(nvim) == "list files\n\nand be brief"
+        assert attached(nvim) == ["README.md"]
+        assert chat(nvim).count("explain greet") == 1
+
+
+def test_a_prompt_that_the_server_refuses_comes_back(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        nvim.until(IDLE)
+        nvim.lua(
+            "local state = require('north.state') local request = state.request state.request = function(method, ...)"
+            " if method ~= 'session/prompt' then return request(method, ...) end"
+            " select(2, ...)({ message = 'not now' }, nil) end"
+        )
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        nvim.until(f"{in_chat('not now')} and {TYPED} == 'list files'")
+        assert attached(nvim) == ["README.md"]
+        assert nvim.lua(f"return {NOTHING_RUNS}")
+
+
+# -- words for the turn that runs ------------------------------------------------------------------------------------
+
+
+def steer(nvim: Nvim, text: str) -> None:
+    """Say it to the turn that runs, and wait until the server has it."""
+    nvim.lua("vim.ui.select = function(rows) waits = rows[#rows].text end")
+    nvim.command(f"North steer {text}")
+    nvim.until(f"vim.cmd('North queue') and waits == '{text}'")
+
+
+def test_a_turn_that_ends_without_the_words_for_it_has_them_asked_next_without_what_is_attached(
+    bed: Bed, model: ModelServer
+) -> None:
+    model.script(answer(Say("I will look. "), Gate("go")), answer(Say("There are four.")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        model.wait_reached("go")
+        nvim.lua(
+            "local state = require('north.state') local request = state.request"
+            " state.request = function(method, params, on_answer)"
+            " if method ~= '_north/steer' then return request(method, params, on_answer) end late = on_answer end"
+        )
+        nvim.command("North steer list files")
+        nvim.command("North attach README.md")
+        model.open("go")
+        nvim.until(IDLE)
+        nvim.lua("require('north.live').with(require('north.live').here(), late, nil, { delivered = false })")
+        nvim.until(f"{in_chat('There are four.')} and {IDLE}")
+        assert "## You\n\nlist files\n\n## North" in chat(nvim)
+        assert attached(nvim) == ["README.md"]
+        nvim.lua("late({ message = 'gone' }, nil)")  # it has been answered
+        assert typed(nvim) == ""
+
+
+def test_words_for_a_turn_that_is_stopped_come_back(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        steer(nvim, "and be brief")
+        ask(nvim, "list files")
+        nvim.command("North stop")
+        nvim.until(f"{in_chat('Not sent: and be brief')} and {IDLE}")
+        nvim.until(f"{TYPED}:find('and be brief', 1, true) and {TYPED}:find('list files', 1, true)")
+
+
+def test_words_for_the_turn_of_a_conversation_that_is_left_are_not_said_in_the_next_one(
+    bed: Bed, model: ModelServer
+) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        steer(nvim, "and be brief")
+        nvim.command("North new")
+        nvim.until(f"{IDLE} and {TYPED} == 'and be brief'")
+        assert "and be brief" not in chat(nvim)
+    assert len(model.requests) == 1

@@ -1,0 +1,60 @@
+---Words that were not sent: they come back to where they can be sent again, with what was to go along with them.
+local attachments = require("north.attachments")
+local chat = require("north.chat")
+local prompt = require("north.prompt")
+
+local M = {}
+
+---@class north.Unsent
+---@field text? string nothing comes back of what has no words
+---@field attached? north.Attachment[]
+---@field withdrawn? boolean the user has taken it back
+
+---@param one north.Unsent
+---@return boolean
+local function has_words(one)
+  return one.text ~= nil and one.text ~= "" and not one.withdrawn
+end
+
+---Put words into the window to type in, before what is being written there.
+---@param items north.Unsent[] in the order in which they were to be sent
+function M.take_back(items)
+  for index = #items, 1, -1 do
+    local one = items[index]
+    if has_words(one) then
+      prompt.restore(one.text)
+      attachments.put_back(one.attached or {})
+    end
+  end
+end
+
+---The same, said in the chat: the user did not ask for it.
+---@param items north.Unsent[]
+function M.give_back(items)
+  for _, one in ipairs(items) do
+    if has_words(one) then
+      chat.add_notice("Not sent: " .. one.text, "warning")
+    end
+  end
+  M.take_back(items)
+end
+
+---What the server had kept to be sent and does not send, but for what comes back by itself.
+---@param queued any rows of `{ id, text }`
+---@param known? north.Unsent[]
+---@return north.Unsent[]
+function M.of_server(queued, known)
+  local items = {}
+  for _, row in ipairs(type(queued) == "table" and queued or {}) do
+    local is_known = vim.iter(known or {}):any(function(one)
+      -- The server shows what is attached behind the words.
+      return has_words(one) and (row.text == one.text or vim.startswith(row.text, one.text .. "\n\n"))
+    end)
+    if not is_known then
+      items[#items + 1] = { text = row.text }
+    end
+  end
+  return items
+end
+
+return M
