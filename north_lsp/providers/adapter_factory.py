@@ -10,7 +10,17 @@ from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
 from north_lsp.providers.catalog.catalog import catalog
-from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX, azure_query, what_to_set
+from north_lsp.providers.clouds import (
+    AZURE,
+    BEDROCK,
+    CLAUDE_ON_VERTEX,
+    CONVERSE,
+    ON_BEDROCK,
+    VERTEX,
+    azure_query,
+    region_at,
+    what_to_set,
+)
 from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
 from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
@@ -20,7 +30,8 @@ from north_lsp.providers.keys.routes import Route
 from north_lsp.providers.keys.sources import NO_KEYS, SIGN_IN, Keys, as_credential
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model, ProviderInfo
 
-_HELD = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
+_GOOGLES = "Google Cloud's credentials"
+_HELD = {VERTEX: _GOOGLES, CLAUDE_ON_VERTEX: _GOOGLES, BEDROCK: "AWS", CONVERSE: "AWS"}
 """Who has the credentials where North has no key, for people."""
 
 
@@ -101,7 +112,11 @@ def _make(
 
         server = Server(address, secret, _headers(model, environ, route, key))
         return ExtensionProvider(partial(info.stream, server=server), info.title)
-    sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
+    sign: Callable[[Any], Awaitable[None]] | None = None
+    if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None:
+        sign = _vertex_token(environ)
+    elif api in ON_BEDROCK and (secret := _aws_token(secret, environ, rules.strip or rules.put)) is None:
+        sign = _aws_signature(environ, address)
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
     shared: _Shared = {
         "endpoint": Endpoint(
@@ -126,8 +141,7 @@ def _make(
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
 
             if api == BEDROCK:
-                token = _aws_token(secret, environ, rules.strip or rules.put)
-                cloud = anthropic_clouds.bedrock(address, token, environ, http, timeouts)
+                cloud = anthropic_clouds.bedrock(address, secret, http, timeouts)
             else:
                 cloud = anthropic_clouds.vertex(address, http, timeouts)
             return AnthropicProvider(secret, address, cloud=cloud, **shared)
@@ -137,6 +151,11 @@ def _make(
             strict = compat_for(address, {**info.compat, **model.compat}).strict_tools
             query = azure_query(environ) if api == AZURE else None
             return ResponsesProvider(secret, address, strict_tools=strict, query=query, **shared)
+        case "bedrock-converse-stream":
+            from north_lsp.providers.adapters.bedrock_converse import ConverseProvider
+
+            compat = compat_for(address, {**info.compat, **model.compat})
+            return ConverseProvider(secret, address, compat=compat, note=extras.note, **shared)
         case "google-generative-ai" | "google-vertex":
             from north_lsp.providers.adapters.google import GoogleProvider
 
@@ -189,6 +208,12 @@ def _vertex_token(environ: Mapping[str, str]) -> Callable[[Any], Awaitable[None]
     from north_lsp.providers.adapters.vertex_token import VertexToken
 
     return VertexToken(environ).sign
+
+
+def _aws_signature(environ: Mapping[str, str], address: str) -> Callable[[Any], Awaitable[None]]:
+    from north_lsp.providers.adapters.aws_signature import AwsSignature
+
+    return AwsSignature(environ, region_at(address, environ)).sign
 
 
 def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:
