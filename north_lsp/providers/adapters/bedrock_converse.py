@@ -137,11 +137,12 @@ class _Form:
 
 
 def _form(model: str, wire_id: str, compat: Compat) -> _Form:
-    name = f"{wire_id} {model}".lower()
+    is_named = not wire_id.startswith("arn:")
+    name = (wire_id if is_named else f"{wire_id} {model}").lower()
     maker: Literal["anthropic", "amazon", "another"] = "another"
     if "anthropic." in name or "claude" in name:
         maker = "anthropic"
-    elif "amazon.nova" in name or model.lower().startswith("nova-"):
+    elif "amazon.nova" in name or (not is_named and "nova-" in model.lower()):
         maker = "amazon"
     caches = compat.supports_cache_points
     return _Form(maker, maker != "another" if caches is None else caches)
@@ -199,7 +200,7 @@ def _thinking(
 
 def _most_effort(thinking: Mapping[str, dict[str, Any]]) -> bool:
     how = thinking.get("additionalModelRequestFields", {}).get("reasoningConfig", {})
-    return how.get("maxReasoningEffort") == "high"
+    return bool(how.get("maxReasoningEffort") == "high")
 
 
 def _tool(tool: ToolSpec, form: _Form) -> dict[str, Any]:
