@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import httpx2
 
@@ -112,17 +112,14 @@ def _make(
 
         server = Server(address, secret, _headers(model, environ, route, key))
         return ExtensionProvider(partial(info.stream, server=server), info.title)
-    sign: Callable[[Any], Awaitable[None]] | None = None
-    if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None:
-        sign = _vertex_token(environ)
-    elif api in ON_BEDROCK and (secret := _aws_token(secret, environ, rules.strip or rules.put)) is None:
-        sign = _aws_signature(environ, address)
+    # An editor's endpoint gets no credential of the user's.
+    sign = _signer(api, environ, address, rules) if secret is None and route is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
     shared: _Shared = {
         "endpoint": Endpoint(
             info.title,
             address,
-            key.source if key is not None else _HELD.get(api, ""),
+            key.source if key is not None else _HELD.get(api, "") if route is None else "",
             is_vendors=_is_vendors(info, address),
         ),
         "wire_id": model.wire_id,
@@ -191,26 +188,23 @@ def _headers(model: Model, environ: Mapping[str, str], route: Route | None, key:
     return headers
 
 
-def _aws_token(secret: str | None, environ: Mapping[str, str], is_changed: object) -> str | None:
-    """Return what is in place of a signature, None where requests are signed. Raises MissingCredential for changes that
-    would make the signature wrong."""
-    if secret is None and environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
-        return "none"  # for a gateway that signs them itself
-    if secret is None and is_changed:
+def _signer(
+    api: str, environ: Mapping[str, str], address: str, rules: HeaderRules
+) -> Callable[[httpx2.Request], Awaitable[None]] | None:
+    """Return what puts a cloud's own credentials into requests, None for an API without. Raises MissingCredential, also
+    for changes that would make a signature wrong."""
+    if api in (VERTEX, CLAUDE_ON_VERTEX):
+        from north_lsp.providers.adapters.vertex_token import VertexToken
+
+        return VertexToken(environ).sign
+    # A gateway may sign requests itself.
+    if api not in ON_BEDROCK or environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
+        return None
+    if rules.strip or rules.put:
         raise MissingCredential(
             "requestTransform cannot strip or set headers of requests that are signed: remove it, or set "
             "AWS_BEARER_TOKEN_BEDROCK"
         )
-    return secret
-
-
-def _vertex_token(environ: Mapping[str, str]) -> Callable[[Any], Awaitable[None]]:
-    from north_lsp.providers.adapters.vertex_token import VertexToken
-
-    return VertexToken(environ).sign
-
-
-def _aws_signature(environ: Mapping[str, str], address: str) -> Callable[[Any], Awaitable[None]]:
     from north_lsp.providers.adapters.aws_signature import AwsSignature
 
     return AwsSignature(environ, region_at(address, environ)).sign

@@ -7,8 +7,12 @@ import pytest
 
 from north_lsp.providers.adapters.aws_signature import AwsSignature
 from north_lsp.providers.base import Done, Failed
+from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.clouds import region_at
 from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.factory import make_provider
+from north_lsp.providers.keys.routes import Route
+from north_lsp.providers.keys.sources import Keys
 from tests.providers.adapters.vendors import ask
 from tests.providers.test_claude_in_clouds import CHAIN, headers, made, request, signature
 from tests.support.model_server import ModelServer
@@ -80,6 +84,24 @@ async def test_credentials_that_are_not_there_are_said(
     assert (failed.kind, server.requests) == ("auth", [])
     assert "aws sso login" in failed.message
     assert "no credentials were found" in failed.message
+
+
+@pytest.mark.parametrize("api", ["bedrock-converse-stream", "anthropic-bedrock"])
+async def test_an_endpoint_of_the_editors_gets_no_credential_of_the_users(
+    server: ModelServer, tmp_path: Path, api: str
+) -> None:
+    write(tmp_path, "https://bedrock-runtime.us-east-1.amazonaws.com", "auth: none")
+    file = tmp_path / "models.yml"
+    file.write_text(file.read_text("utf-8").replace("bedrock-converse-stream", api), "utf-8")
+    keys = Keys()
+    keys.routes.set("bedrock", Route(server.url, {"X-Team": "editors"}))
+    server.script(answer(say("Hi")))
+    model = load_catalog(tmp_path, CHAIN).find("bedrock/nova")
+    assert isinstance((await ask(make_provider(model, CHAIN, keys=keys), request()))[-1], Done)
+    given = headers(server.requests[0])
+    assert given["x-team"] == "editors"
+    assert "AWS4" not in given.get("authorization", "")
+    assert "x-amz-security-token" not in given
 
 
 def test_the_package_that_signs_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

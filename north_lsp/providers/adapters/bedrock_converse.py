@@ -39,6 +39,7 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.compat import Compat
+from north_lsp.providers.json_values import as_object
 
 _CACHE_POINT = {"cachePoint": {"type": "default"}}
 # The vendor looks for a cached prefix at most 20 blocks before a point.
@@ -164,7 +165,7 @@ def _body(request: ModelRequest, messages: Sequence[dict[str, Any]], form: _Form
     """Return the request without its messages."""
     point = [_CACHE_POINT] if form.caches else []
     thinking, config = _thinking(request, messages, form, compat), {"maxTokens": request.max_output}
-    if _most_effort(thinking):
+    if thinking.get("reasoningConfig", {}).get("maxReasoningEffort") == "high":
         config = {}  # Amazon's models then decide themselves how long an answer is, and refuse a limit
     tools = [_tool(tool, form) for tool in request.tools] or _tools_of(messages)
     body: dict[str, Any] = {
@@ -172,43 +173,51 @@ def _body(request: ModelRequest, messages: Sequence[dict[str, Any]], form: _Form
         # Tools come before the system text in the vendor's order, so this one point keeps both.
         "system": [{"text": request.system}, *point] if request.system.strip() else [],
         "toolConfig": {"tools": tools} if tools else {},
-        **thinking,
+        "additionalModelRequestFields": thinking,
     }
     return {key: value for key, value in body.items() if value}
 
 
-def _thinking(
-    request: ModelRequest, messages: Sequence[dict[str, Any]], form: _Form, compat: Compat
-) -> dict[str, dict[str, Any]]:
-    """Return the fields that say how much a model thinks, in its maker's own words."""
+def _thinking(request: ModelRequest, messages: Sequence[dict[str, Any]], form: _Form, compat: Compat) -> dict[str, Any]:
+    """Return the model's own fields that say how much a model thinks, in its maker's own words."""
+    fields: dict[str, Any]
     reasoning: Reasoning = request.reasoning
     effort = reasoning.effort and compat.reasoning_effort_map.get(reasoning.effort, reasoning.effort)
     is_off = effort in (None, "", "none")
     match form.maker:
         case "anthropic":
-            fields: dict[str, dict[str, Any]] = {} if is_off else {"outputConfig": {"effort": effort}}
-            if _LEAST_BUDGET <= reasoning.budget < request.max_output and _tool_loop_can_think(messages):
-                thinking = {"type": "enabled", "budget_tokens": reasoning.budget}
-                fields["additionalModelRequestFields"] = {"thinking": thinking}
-            return fields
+            may_think = _LEAST_BUDGET <= reasoning.budget < request.max_output and _tool_loop_can_think(messages)
+            fields = {"thinking": {"type": "enabled", "budget_tokens": reasoning.budget}} if may_think else {}
         case "amazon":
-            how = {"type": "enabled", "maxReasoningEffort": effort}
-            return {} if is_off else {"additionalModelRequestFields": {"reasoningConfig": how}}
+            fields = {} if is_off else {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
         case "another":
-            return {} if is_off else {"additionalModelRequestFields": {"reasoning_effort": effort}}
-
-
-def _most_effort(thinking: Mapping[str, dict[str, Any]]) -> bool:
-    how = thinking.get("additionalModelRequestFields", {}).get("reasoningConfig", {})
-    return bool(how.get("maxReasoningEffort") == "high")
+            fields = {} if is_off else {"reasoning_effort": effort}
+    return fields
 
 
 def _tool(tool: ToolSpec, form: _Form) -> dict[str, Any]:
     schema = dict(tool.schema)
-    if form.maker == "amazon" and "$defs" not in schema:
-        schema = {key: schema[key] for key in _SCHEMA_OF_AMAZON if key in schema}
+    if form.maker == "amazon":
+        schema = {key: _written_out(schema[key], schema) for key in _SCHEMA_OF_AMAZON if key in schema}
     spec = {"name": tool.name, "description": tool.description or tool.name, "inputSchema": {"json": schema}}
     return {"toolSpec": spec}
+
+
+def _written_out(value: Any, root: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
+    """Return a part of a schema with definitions in the place of references to them. Where one refers to itself, any
+    value is allowed."""
+    if isinstance(value, list):
+        return [_written_out(one, root, within) for one in value]
+    if not isinstance(value, dict):
+        return value
+    written = {key: _written_out(one, root, within) for key, one in value.items() if key != "$ref"}
+    reference = value.get("$ref")
+    if not isinstance(reference, str):
+        return {**written, **({"$ref": _written_out(reference, root, within)} if "$ref" in value else {})}
+    found = as_object(root.get("$defs", root.get("definitions"))).get(reference.rpartition("/")[2])
+    if found is None or reference in within:
+        return written
+    return _written_out(found, root, (*within, reference)) | written
 
 
 def _tools_of(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

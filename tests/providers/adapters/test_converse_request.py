@@ -163,21 +163,42 @@ def test_calls_of_a_conversation_without_tools_are_declared() -> None:
         (CLAUDE, Reasoning(), {}),
         (CLAUDE, Reasoning(500), {}),
         (CLAUDE, Reasoning(8000), {}),  # as much as the whole answer may have
-        (CLAUDE, Reasoning(effort="high"), {"outputConfig": {"effort": "high"}}),
+        (CLAUDE, Reasoning(2000), {"thinking": {"type": "enabled", "budget_tokens": 2000}}),
+        (CLAUDE, Reasoning(effort="high"), {}),
         (NOVA, Reasoning(2000), {}),
         (
             NOVA,
             Reasoning(effort="low"),
-            {"additionalModelRequestFields": {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "low"}}},
+            {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "low"}},
         ),
         (NOVA, Reasoning(effort="none"), {}),
-        (OTHER, Reasoning(effort="medium"), {"additionalModelRequestFields": {"reasoning_effort": "most"}}),
+        (OTHER, Reasoning(effort="medium"), {"reasoning_effort": "most"}),
         (OTHER, Reasoning(2000), {}),
     ],
 )
 def test_thinking_in_the_makers_words(wire_id: str, reasoning: Reasoning, fields: dict[str, object]) -> None:
     body = sent_to(wire_id, request(reasoning=reasoning), Compat(reasoning_effort_map={"medium": "most"}))
-    assert {key: body[key] for key in ("additionalModelRequestFields", "outputConfig") if key in body} == fields
+    assert body.get("additionalModelRequestFields", {}) == fields
+
+
+def test_schemas_for_amazons_models_have_no_references() -> None:
+    option = {"type": "object", "properties": {"of": {"$ref": "#/$defs/Option"}, "name": {"type": "string"}}}
+    options = {"type": "array", "items": {"$ref": "#/$defs/Option", "description": "One."}}
+    schema = {
+        "type": "object",
+        "properties": {"options": options},
+        "required": ["options"],
+        "$defs": {"Option": option},
+    }
+    asked = ModelRequest("m-1", "s", [UserMessage("q")], [ToolSpec("ask", "", schema)], 4000)
+    (nova,), (claude,) = (sent_to(one, asked)["toolConfig"]["tools"] for one in (NOVA, CLAUDE))
+    assert claude["toolSpec"]["inputSchema"]["json"] == schema
+    inner = {"type": "object", "properties": {"of": {}, "name": {"type": "string"}}, "description": "One."}
+    assert nova["toolSpec"]["inputSchema"]["json"] == {
+        "type": "object",
+        "properties": {"options": {"type": "array", "items": inner}},
+        "required": ["options"],
+    }
 
 
 def test_amazons_models_refuse_a_limit_while_they_think_most() -> None:

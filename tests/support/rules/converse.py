@@ -10,7 +10,7 @@ from typing import Any
 from tests.support.rules import anthropic
 from tests.support.rules.common import Complaints, Object, Refusal, first, picture_problem, twice
 
-_FIELDS = {"messages", "system", "inferenceConfig", "toolConfig", "additionalModelRequestFields", "outputConfig"}
+_FIELDS = {"messages", "system", "inferenceConfig", "toolConfig", "additionalModelRequestFields"}
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PICTURES = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 _BLOCKS = {"text", "image", "toolUse", "toolResult", "reasoningContent", "cachePoint"}
@@ -169,7 +169,7 @@ def _tools(body: Object, messages: Sequence[Object], is_nova: bool) -> Complaint
         schema = (spec.get("inputSchema") or {}).get("json")
         if not isinstance(schema, dict) or schema.get("type") != "object":
             yield Refusal(f"The value at {place}.inputSchema.json.type must be one of the following: object.")
-        elif is_nova and schema.keys() - {"type", "properties", "required", "$defs"}:
+        elif is_nova and schema.keys() - {"type", "properties", "required"}:
             yield Refusal(f"{place}: only type, properties and required are supported in the top-level object")
 
 
