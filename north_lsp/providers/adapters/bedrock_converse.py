@@ -46,7 +46,8 @@ _CACHE_POINT = {"cachePoint": {"type": "default"}}
 _LOOKBACK_BLOCKS = 18
 _LEAST_BUDGET = 1024
 _PICTURES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
-_OMITTED = "[image omitted: this model accepts only PNG, JPEG, GIF and WebP]"
+_MOST_PICTURES = 20
+_OMITTED = f"[image omitted: this model accepts only PNG, JPEG, GIF and WebP, and {_MOST_PICTURES} in a message]"
 # The vendor refuses texts and messages without words.
 _NO_WORDS = "[empty]"
 _SCHEMA_OF_AMAZON = ("type", "properties", "required")
@@ -240,8 +241,8 @@ class _Fold:
         match message:
             case UserMessage(text, images):
                 words = [{"text": text}] if text.strip() else []
-                pictures = _pictures(images)
-                self._content("user").extend([*pictures, *words] or [{"text": _NO_WORDS}])
+                content = self._content("user")
+                content += [*_pictures(images, content), *words] or [{"text": _NO_WORDS}]
             case AssistantMessage(blocks):
                 is_own = message.model in ("", self._model)
                 parts = [part for block in blocks if (part := _part(block, is_own)) is not None]
@@ -260,8 +261,8 @@ class _Fold:
         """Add a result behind the others. Pictures stand in it, for models whose results may have any, and else at the
         end of the message; with an error, there are none."""
         content = self._content("user")
-        pictures = [] if message.is_error else _pictures(message.images)
         within = self._form.maker != "another"
+        pictures = [] if message.is_error else _pictures(message.images, content)
         shown = [{"text": message.text}] if message.text.strip() else []
         shown += pictures if within else []
         result: dict[str, Any] = {"toolUseId": sent_id(message.call_id), "content": shown or [{"text": _NO_WORDS}]}
@@ -288,12 +289,13 @@ def _part(block: Block, is_own: bool) -> dict[str, Any] | None:
             return {"toolUse": {"toolUseId": sent_id(id), "name": sent_name(name), "input": dict(arguments)}}
 
 
-def _pictures(images: Sequence[Image]) -> list[dict[str, Any]]:
+def _pictures(images: Sequence[Image], content: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return pictures for a message that has this content already."""
     known = [
         {"image": {"format": _PICTURES[image.mime_type], "source": {"bytes": image.data}}}
         for image in images
         if image.mime_type in _PICTURES
-    ]
+    ][: _MOST_PICTURES - sum("image" in part for part in content)]
     return known if len(known) == len(images) else [*known, {"text": _OMITTED}]
 
 

@@ -143,6 +143,13 @@ def test_a_kind_of_picture_that_bedrock_does_not_take_is_told() -> None:
     assert "image omitted" in told["text"]
 
 
+def test_a_message_has_no_more_pictures_than_bedrock_takes() -> None:
+    body = sent_to(CLAUDE, request(UserMessage("q", (PNG,) * 15), UserMessage("r", (PNG,) * 15)))
+    (message,) = body["messages"]
+    assert message["content"].count(PICTURE) == 20
+    assert "image omitted" in message["content"][21]["text"]
+
+
 def test_ids_and_names_are_within_the_vendors_pattern() -> None:
     strange = AssistantMessage((ToolCall("call|ä" * 20, "read file/ü" * 9, {}),), model="m-2")
     asked = request(UserMessage("q"), strange, ToolResult("call|ä" * 20, "x", "one", False), reasoning=Reasoning())
