@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import httpx2
 
@@ -10,7 +10,17 @@ from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
 from north_lsp.providers.catalog.catalog import catalog
-from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX, azure_query, what_to_set
+from north_lsp.providers.clouds import (
+    AZURE,
+    BEDROCK,
+    CLAUDE_ON_VERTEX,
+    CONVERSE,
+    ON_BEDROCK,
+    VERTEX,
+    azure_query,
+    region_at,
+    what_to_set,
+)
 from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
 from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
@@ -20,7 +30,8 @@ from north_lsp.providers.keys.routes import Route
 from north_lsp.providers.keys.sources import NO_KEYS, SIGN_IN, Keys, as_credential
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model, ProviderInfo
 
-_HELD = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
+_GOOGLES = "Google Cloud's credentials"
+_HELD = {VERTEX: _GOOGLES, CLAUDE_ON_VERTEX: _GOOGLES, BEDROCK: "AWS", CONVERSE: "AWS"}
 """Who has the credentials where North has no key, for people."""
 
 
@@ -101,13 +112,14 @@ def _make(
 
         server = Server(address, secret, _headers(model, environ, route, key))
         return ExtensionProvider(partial(info.stream, server=server), info.title)
-    sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
+    # An editor's endpoint gets no credential of the user's.
+    sign = _signer(api, environ, address, rules) if secret is None and route is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
     shared: _Shared = {
         "endpoint": Endpoint(
             info.title,
             address,
-            key.source if key is not None else _HELD.get(api, ""),
+            key.source if key is not None else _HELD.get(api, "") if route is None else "",
             is_vendors=_is_vendors(info, address),
         ),
         "wire_id": model.wire_id,
@@ -126,8 +138,7 @@ def _make(
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
 
             if api == BEDROCK:
-                token = _aws_token(secret, environ, rules.strip or rules.put)
-                cloud = anthropic_clouds.bedrock(address, token, environ, http, timeouts)
+                cloud = anthropic_clouds.bedrock(address, secret, http, timeouts)
             else:
                 cloud = anthropic_clouds.vertex(address, http, timeouts)
             return AnthropicProvider(secret, address, cloud=cloud, **shared)
@@ -137,6 +148,11 @@ def _make(
             strict = compat_for(address, {**info.compat, **model.compat}).strict_tools
             query = azure_query(environ) if api == AZURE else None
             return ResponsesProvider(secret, address, strict_tools=strict, query=query, **shared)
+        case "bedrock-converse-stream":
+            from north_lsp.providers.adapters.bedrock_converse import ConverseProvider
+
+            compat = compat_for(address, {**info.compat, **model.compat})
+            return ConverseProvider(secret, address, compat=compat, note=extras.note, **shared)
         case "google-generative-ai" | "google-vertex":
             from north_lsp.providers.adapters.google import GoogleProvider
 
@@ -172,23 +188,26 @@ def _headers(model: Model, environ: Mapping[str, str], route: Route | None, key:
     return headers
 
 
-def _aws_token(secret: str | None, environ: Mapping[str, str], is_changed: object) -> str | None:
-    """Return what is in place of a signature, None where requests are signed. Raises MissingCredential for changes that
-    would make the signature wrong."""
-    if secret is None and environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
-        return "none"  # for a gateway that signs them itself
-    if secret is None and is_changed:
+def _signer(
+    api: str, environ: Mapping[str, str], address: str, rules: HeaderRules
+) -> Callable[[httpx2.Request], Awaitable[None]] | None:
+    """Return what puts a cloud's own credentials into requests, None for an API without. Raises MissingCredential, also
+    for changes that would make a signature wrong."""
+    if api in (VERTEX, CLAUDE_ON_VERTEX):
+        from north_lsp.providers.adapters.vertex_token import VertexToken
+
+        return VertexToken(environ).sign
+    # A gateway may sign requests itself.
+    if api not in ON_BEDROCK or environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
+        return None
+    if rules.strip or rules.put:
         raise MissingCredential(
             "requestTransform cannot strip or set headers of requests that are signed: remove it, or set "
             "AWS_BEARER_TOKEN_BEDROCK"
         )
-    return secret
+    from north_lsp.providers.adapters.aws_signature import AwsSignature
 
-
-def _vertex_token(environ: Mapping[str, str]) -> Callable[[Any], Awaitable[None]]:
-    from north_lsp.providers.adapters.vertex_token import VertexToken
-
-    return VertexToken(environ).sign
+    return AwsSignature(environ, region_at(address, environ)).sign
 
 
 def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:

@@ -1,24 +1,29 @@
-"""OpenAI's models on Azure, Google's on Vertex AI, Anthropic's there and on Amazon Bedrock: the environment says where
-they are served. Pure; imports nothing heavy."""
+"""OpenAI's models on Azure, Google's on Vertex AI, Anthropic's there and all makers' on Amazon Bedrock: the environment
+says where they are served. Pure; imports nothing heavy."""
 
 from collections.abc import Mapping
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.switches import is_on
 
 AZURE = "azure-openai-responses"
 VERTEX = "google-vertex"
 BEDROCK = "anthropic-bedrock"
+CONVERSE = "bedrock-converse-stream"
+ON_BEDROCK = (BEDROCK, CONVERSE)
 CLAUDE_ON_VERTEX = "anthropic-vertex"
-BEDROCK_OPENAI = "https://bedrock-runtime.<region>.amazonaws.com/openai/v1"
 BEDROCK_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"
 BEDROCK_SWITCH = "NORTH_BEDROCK"
+_REGION_IN_HOST = lazy_pattern(r"(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.(?:vpce\.)?amazonaws\.com(?:\.cn)?$")
 
+_AWS_WANTED = f"set {BEDROCK_TOKEN}, or {BEDROCK_SWITCH}=1 for the AWS credentials of this machine"
 _WANTED = {
     AZURE: "set AZURE_OPENAI_RESOURCE_NAME, or AZURE_OPENAI_BASE_URL",
     VERTEX: "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
     CLAUDE_ON_VERTEX: "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
-    BEDROCK: f"set {BEDROCK_TOKEN}, or {BEDROCK_SWITCH}=1 for the AWS credentials of this machine",
+    BEDROCK: _AWS_WANTED,
+    CONVERSE: _AWS_WANTED,
 }
 
 
@@ -35,7 +40,7 @@ def cloud_address(api: str, environ: Mapping[str, str]) -> str | None:
         region, project = quote(location, safe=""), quote(project, safe=":")
         host = "aiplatform.googleapis.com" if region == "global" else f"{region}-aiplatform.googleapis.com"
         return f"https://{host}/v1/projects/{project}/locations/{region}/publishers/google"
-    if api == BEDROCK:
+    if api in ON_BEDROCK:
         # Whoever works with AWS has its credentials in the environment; that is no wish to pay for models there.
         is_wanted = _value(environ, BEDROCK_TOKEN) or is_on(environ, BEDROCK_SWITCH)
         return f"https://bedrock-runtime.{quote(aws_region(environ), safe='')}.amazonaws.com" if is_wanted else None
@@ -45,6 +50,12 @@ def cloud_address(api: str, environ: Mapping[str, str]) -> str | None:
 def aws_region(environ: Mapping[str, str]) -> str:
     """Return the region whose Bedrock is asked."""
     return _value(environ, "AWS_REGION") or _value(environ, "AWS_DEFAULT_REGION") or "us-east-1"
+
+
+def region_at(address: str, environ: Mapping[str, str]) -> str:
+    """Return the region of an address: the one that its host names, as Bedrock's do, else the environment's."""
+    found = _REGION_IN_HOST.search((urlsplit(address).hostname or "").lower())
+    return found[1] if found is not None else aws_region(environ)
 
 
 def on_bedrock(id: str, region: str) -> str | None:

@@ -41,6 +41,7 @@ class Compat:
     open_router_routing: Mapping[str, object] = field(default_factory=dict)
     vercel_gateway_routing: Mapping[str, object] = field(default_factory=dict)
     extra_body: Mapping[str, object] = field(default_factory=dict)
+    supports_cache_points: bool | None = None  # of Amazon's Converse; None: as far as the model's maker has them
     edit_patch: bool = False  # belongs to the model, on any API; read by `Model.wants_patches`
 
     @property

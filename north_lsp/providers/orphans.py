@@ -6,6 +6,7 @@ from north_lsp.providers.base import Failed
 _ORPHAN = lazy_pattern(
     r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
     r"|[Nn]o tool output found for function call ([\w-]+)"
+    r"|Expected toolResult blocks at .{0,60}?for the following Ids: ([\w-]+)"
     r"|tool_call_ids? did not have response messages: ([\w-]+)"
 )
 

@@ -39,9 +39,10 @@ APIS = {
     "openai-responses": "/v1",
     "openai-completions": "/v1",
     "google-generative-ai": "/v1beta",
+    "bedrock-converse-stream": "",
 }
 """The APIs, and what stands behind the server's address."""
-each_api = pytest.mark.parametrize("api", APIS, ids=("anthropic", "responses", "chat", "google"))
+each_api = pytest.mark.parametrize("api", APIS, ids=("anthropic", "responses", "chat", "google", "converse"))
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ OVERFLOWS = {
         "INVALID_ARGUMENT",
         "The input token count (1200000) exceeds the maximum number of tokens allowed.",
     ),
+    "bedrock-converse-stream": fail(400, "ValidationException", "Input is too long for requested model."),
 }
 
 

@@ -15,6 +15,7 @@ COUNTED: dict[str, dict[str, Any]] = {
     "openai-responses": {"input_tokens": 40, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 30}},
     "openai-completions": {"prompt_tokens": 40, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 30}},
     "google-generative-ai": {"promptTokenCount": 40, "candidatesTokenCount": 5, "cachedContentTokenCount": 30},
+    "bedrock-converse-stream": {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 30},
 }
 
 

@@ -18,7 +18,7 @@ from tests.support.narrow_model import is_summary
 from tests.support.script import Answer, Cut, Fail, Gate, Part, Say, Stop, Think, answer, call
 from tests.support.web_site import Page, Site
 
-LENGTH = dict(zip(APIS, ("max_tokens", "max_output_tokens", "length", "MAX_TOKENS"), strict=True))
+LENGTH = dict(zip(APIS, ("max_tokens", "max_output_tokens", "length", "MAX_TOKENS", "max_tokens"), strict=True))
 SECRET = "tok-4711-very-secret"
 AGENT = "You are the agent"
 BUSY = answer(Fail(529, "overloaded_error", "overloaded", {"retry-after-ms": "1"}))
@@ -147,10 +147,13 @@ class Life:
 
 def told(body: dict[str, Any]) -> tuple[str, list[str]]:
     """What stands before the conversation, and the conversation's items, each as it was sent; but for the marks of
-    Anthropic's caches, which move."""
+    caches, which move. On Bedrock neighbors of one role are one message, so the items are its blocks."""
     items = body.get("messages") or body.get("contents") or body["input"]
     system = body.get("system") or body.get("instructions") or body.get("systemInstruction")
-    return json.dumps(without_marks([system, body["tools"]])), [json.dumps(without_marks(item)) for item in items]
+    if "toolConfig" in body:
+        items = [[message["role"], block] for message in items for block in message["content"]]
+    tools = body.get("tools") or body["toolConfig"]
+    return json.dumps(without_marks([system, tools])), [json.dumps(without_marks(item)) for item in items]
 
 
 def without_marks(value: Any) -> Any:

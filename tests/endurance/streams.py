@@ -1,4 +1,4 @@
-"""Mutates the streams of the four vendors, and checks what the adapters make of them.
+"""Mutates the streams of all vendors, and checks what the adapters make of them.
 
     python -m tests.endurance.streams COUNT [SEED]
 
@@ -27,14 +27,14 @@ def mutated(vendor: Vendor, chance: random.Random) -> list[bytes]:
     """Return a vendor's stream with some of its fields, events and bytes changed, in pieces."""
     data = whole_stream(vendor)
     if chance.random() < 0.7:
-        events: list[Any] = read(data)
+        events: list[Any] = read(vendor, data)
         for _ in range(chance.randint(0, 6)):
             paths = [path for path in places(events) if path]
             if paths:
                 events = changed(events, chance.choice(paths), chance.choice(VALUES))
         for _ in range(chance.choice((0, 0, 1, 3))):
             events = _moved(events, chance)
-        data = written(events)
+        data = written(vendor, events)
     if chance.random() < 0.5:
         for _ in range(chance.randint(1, 8)):
             data = _damaged(data, chance)

@@ -11,7 +11,7 @@ from tests.support.anthropic_format import Piece
 from tests.support.script import Answer, Fail
 
 CONTENT_TYPE = "application/vnd.amazon.eventstream"
-_EXCEPTIONS = {"overloaded_error": "serviceUnavailableException", "rate_limit_error": "throttlingException"}
+EXCEPTIONS = {"overloaded_error": "serviceUnavailableException", "rate_limit_error": "throttlingException"}
 
 
 def message(payload: bytes, **headers: str) -> bytes:
@@ -40,6 +40,11 @@ def error_body(fail: Fail) -> bytes:
     return json.dumps({"message": fail.message}).encode()
 
 
+def error_headers(type: str) -> dict[str, str]:
+    """The error's name, as AWS says it."""
+    return {"x-amzn-ErrorType": f"{type}:http://internal.amazon.com/coral/com.amazon.bedrock/"} if type else {}
+
+
 def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
     for piece in anthropic_format.stream(answer, request):
         if not isinstance(piece, bytes):
@@ -49,6 +54,6 @@ def stream(answer: Answer, request: Mapping[str, Any]) -> Iterator[Piece]:
             data = event.partition("data: ")[2]
             error = json.loads(data).get("error") if data.startswith('{"type": "error"') else None
             if error is not None:
-                yield exception(_EXCEPTIONS.get(error["type"], "internalServerException"), error["message"])
+                yield exception(EXCEPTIONS.get(error["type"], "internalServerException"), error["message"])
             elif data:
                 yield chunk(data.encode())

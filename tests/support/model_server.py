@@ -17,7 +17,14 @@ from typing import Any, Self
 
 import anyio.to_thread
 
-from tests.support import anthropic_format, bedrock_format, chat_format, google_format, responses_format
+from tests.support import (
+    anthropic_format,
+    bedrock_format,
+    chat_format,
+    converse_format,
+    google_format,
+    responses_format,
+)
 from tests.support.patience import PATIENCE
 from tests.support.rules.check import check_http
 from tests.support.script import Answer, Cut, Fail, Gate, Raw, Reset
@@ -27,6 +34,7 @@ _FORMATS = {
     "/responses": responses_format,
     "/chat/completions": chat_format,
     "/invoke-with-response-stream": bedrock_format,
+    "/converse-stream": converse_format,
     ":streamRawPredict": anthropic_format,
     ":streamGenerateContent?alt=sse": google_format,
 }
@@ -184,6 +192,12 @@ def _read(raw: bytes) -> Any:
         return {}
 
 
+def _error_headers(format: Any, type: str) -> dict[str, str]:
+    """The headers of an error, in which some vendors name it."""
+    named = getattr(format, "error_headers", None)
+    return {"Content-Type": "application/json", **(named(type) if named is not None else {})}
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -224,7 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self._model.take(request)
         if (refused := check_http(path, request.body)) is not None:
             self._model.refuse(refused.message)
-            self._send(400, refused.body, {"Content-Type": "application/json"})
+            self._send(400, refused.body, _error_headers(format, "ValidationException"))
             return
         if answer is None:
             answer = Answer((Fail(500, "api_error", "no answer was scripted for this request"),))
@@ -238,7 +252,7 @@ class _Handler(BaseHTTPRequestHandler):
                 case (Raw() as whole, *_):
                     self._send(whole.status, whole.body, {"Content-Type": whole.content_type})
                 case _ if fail is not None:
-                    headers = {"Content-Type": "application/json", **fail.headers}
+                    headers = _error_headers(format, fail.type) | fail.headers
                     self._send(fail.status, format.error_body(fail), headers)
                 case _:
                     kind = getattr(format, "CONTENT_TYPE", "text/event-stream")

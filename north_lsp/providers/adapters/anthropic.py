@@ -8,16 +8,15 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 import httpx2
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.adapters import json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
 from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.json_text import sent_id, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
 from north_lsp.providers.adapters.sse import SseDecoder
 from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
@@ -64,8 +63,6 @@ _LOOKBACK_BLOCKS = 18
 _LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
 _MOST_BLOCKS = 10_000
-_ILLEGAL_IN_ID = lazy_pattern(r"[^a-zA-Z0-9_-]")
-_MAX_ID = 64
 _THINKING = ("thinking", "redacted_thinking")
 
 
@@ -162,10 +159,6 @@ class AnthropicProvider:
             if (refused := wire.refused_in(error)) is not None:
                 raise refused from None
             raise Unreachable from error
-        except Exception as error:
-            if self._cloud is None or (refused := self._cloud.problem(error)) is None:
-                raise
-            raise refused from None
         return response
 
     async def aclose(self) -> None:
@@ -246,7 +239,8 @@ class _Fold:
                 shown: object = text
                 if images and not is_error:
                     shown = [{"type": "text", "text": text}, *map(_image, images)]
-                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": shown, "is_error": is_error}
+                id = sent_id(call_id)
+                result = {"type": "tool_result", "tool_use_id": id, "content": shown, "is_error": is_error}
                 if sent and sent[-1]["role"] == "user" and sent[-1]["content"][0]["type"] == "tool_result":
                     sent[-1]["content"].append(result)
                 else:
@@ -260,25 +254,18 @@ def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
         case Text(text):
             return {"type": "text", "text": text} if text.strip() else None
         case Thinking(_, _, redacted) if redacted is not None:
-            return {"type": "redacted_thinking", "data": redacted} if is_own else None
+            is_sent = is_own and not redacted.startswith("{")  # another API's form
+            return {"type": "redacted_thinking", "data": redacted} if is_sent else None
         case Thinking(thinking, signature):
             if not signature or signature.startswith("{") or not is_own:
                 return None
             return {"type": "thinking", "thinking": thinking, "signature": signature}
         case ToolCall(id, name, arguments):
-            return {"type": "tool_use", "id": _id(id), "name": json_text.sent_name(name), "input": dict(arguments)}
+            return {"type": "tool_use", "id": sent_id(id), "name": sent_name(name), "input": dict(arguments)}
 
 
 def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": image.data}}
-
-
-def _id(id: str) -> str:
-    """Return a call's id using only characters that the vendor allows. It is the same for call and result."""
-    legal = _ILLEGAL_IN_ID.sub("_", id)
-    if legal == id and len(id) <= _MAX_ID:
-        return id
-    return f"{legal[: _MAX_ID - 17]}_{sha256(id.encode()).hexdigest()[:16]}"
 
 
 def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:

@@ -1,10 +1,11 @@
 """Decodes Amazon's event streams (`application/vnd.amazon.eventstream`) from bytes, however the network has split them.
-Each message is framed by its length and two checksums; what a model says is JSON, base64 in the payload. Pure."""
+Each message is framed by its length and two checksums; what a model says is JSON: the payload itself, or base64 in it.
+Pure."""
 
 import binascii
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent
 from north_lsp.providers.json_values import as_object, as_text
@@ -17,11 +18,29 @@ _SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """How many bytes the value of a header has, by its type; types 6 and 7 say that themselves."""
 
 
-class AwsEventStreamDecoder:
-    """Decodes chunks into the events of the vendor's API; an exception of Amazon's is an event `error`."""
+def event_in_chunk(name: str, payload: bytes) -> ServerEvent | None:
+    """Return the event of another vendor's API that Amazon passes on in a chunk."""
+    if name != "chunk":
+        return None
+    try:
+        said = b64decode(as_text(_json(payload).get("bytes"))).decode()
+    except ValueError:
+        return ServerEvent("", "")  # counted as an event that cannot be read
+    return ServerEvent("", said)
 
-    def __init__(self) -> None:
+
+def named_event(name: str, payload: bytes) -> ServerEvent:
+    """Return an event of Amazon's own APIs: its name is a header."""
+    return ServerEvent(name, payload.decode("utf-8", "replace"))
+
+
+class AwsEventStreamDecoder:
+    """Decodes bytes into events, each by `read` from its name and payload; an exception of Amazon's is an event
+    `error`."""
+
+    def __init__(self, read: Callable[[str, bytes], ServerEvent | None] = event_in_chunk) -> None:
         self._buffer = bytearray()
+        self._read = read
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Yield the events that a chunk completes. Raises NoEventStream."""
@@ -39,7 +58,7 @@ class AwsEventStreamDecoder:
             del self._buffer[:size]
             if binascii.crc32(message[:-_CHECKSUM]) != _number(message[-_CHECKSUM:]):
                 raise NoEventStream("was damaged on its way (a checksum is wrong)")
-            event = _event(_headers(message[_PRELUDE : _PRELUDE + headers]), message[_PRELUDE + headers : -_CHECKSUM])
+            event = self._event(message[_PRELUDE : _PRELUDE + headers], message[_PRELUDE + headers : -_CHECKSUM])
             if event is not None:
                 yield event
 
@@ -47,20 +66,14 @@ class AwsEventStreamDecoder:
         """Yield nothing: a message that is not complete is none."""
         return iter(())
 
-
-def _event(headers: Mapping[str, str], payload: bytes) -> ServerEvent | None:
-    kind = headers.get(":message-type", "event")
-    if kind != "event":
+    def _event(self, head: bytes, payload: bytes) -> ServerEvent | None:
+        headers = _headers(head)
+        kind = headers.get(":message-type", "event")
+        if kind == "event":
+            return self._read(headers.get(":event-type", ""), payload)
         code = headers.get(":exception-type") or headers.get(":error-code") or kind
         message = as_text(_json(payload).get("message")) or headers.get(":error-message", "")
         return ServerEvent("error", json.dumps({"type": "error", "error": {"type": code, "message": message}}))
-    if headers.get(":event-type") != "chunk":
-        return None
-    try:
-        said = b64decode(as_text(_json(payload).get("bytes"))).decode()
-    except ValueError:
-        return ServerEvent("", "")  # counted as an event that cannot be read
-    return ServerEvent("", said)
 
 
 def _json(payload: bytes) -> dict[str, object]:

@@ -49,8 +49,13 @@ _CODES: dict[str, ErrorKind] = {
     # Amazon's exceptions
     "throttlingexception": "rate_limit",
     "accessdeniedexception": "auth",
+    "expiredtokenexception": "auth",
+    "unrecognizedclientexception": "auth",
     "validationexception": "bad_request",
+    "resourcenotfoundexception": "bad_request",
     "internalserverexception": "overloaded",
+    "modelerrorexception": "overloaded",
+    "modelnotreadyexception": "overloaded",
     "modelstreamerrorexception": "overloaded",
     "modeltimeoutexception": "overloaded",
     "serviceunavailableexception": "overloaded",
@@ -68,6 +73,7 @@ _STATUSES: dict[int, ErrorKind] = {
     403: "auth",
     408: "overloaded",
     409: "overloaded",
+    424: "overloaded",  # something behind the server failed
     425: "overloaded",
     429: "rate_limit",
 }
@@ -77,7 +83,7 @@ _OVERFLOW = lazy_pattern(
     r"|context (window|length) (of|is|has been) exceeded"
     r"|exceed context limit|exceeds (the )?(model's )?context|greater than the context length"
     r"|maximum prompt length is|reduce the length of the messages|too many (input )?tokens|max(imum)? input tokens"
-    r"|input token count .{0,40}exceeds|prompt too long",
+    r"|input token count .{0,40}exceeds|prompt too long|input tokens exceed",
     re.IGNORECASE,
 )
 _QUOTA = lazy_pattern(
@@ -91,6 +97,13 @@ _NO_MODEL = lazy_pattern(
     r"|unknown model|no such model|invalid model",
     re.I | re.S,
 )
+
+_STEPS = {
+    "accessdeniedexception": "see in Bedrock's console whether the account has access to this model, and let its "
+    "credentials call bedrock:InvokeModelWithResponseStream",
+    "expiredtokenexception": "sign in to AWS again, as with `aws sso login`",
+}
+"""What to do, by the vendor's own code, where the kind alone says too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,8 @@ def kind_of(status: int | None, code: str, text: str, *, passes: bool = False) -
         status = int(code)
     # Local model servers answer 500 for a prompt that does not fit.
     may_overflow = status in (None, 400, 413, 422) or (status is not None and status >= 500)
+    # Amazon words the limit of a minute like a prompt that is too long: "Too many tokens, please wait".
+    may_overflow = may_overflow and by_code != "rate_limit"
     if may_overflow and _OVERFLOW.search(text):
         return "context_overflow"
     # Google words the limits of a minute like a quota that is used up.
@@ -167,6 +182,8 @@ def refused(
     """Return the failure for an error answer (`status`) or an error within a stream (None). `now` is in seconds since
     1970."""
     code, text = describe(body, "")
+    # Amazon names the error in a header: "ValidationException:http://internal.amazon.com/coral/…".
+    code = code or headers.get("x-amzn-errortype", "").partition(":")[0]
     is_json = isinstance(body, Mapping)
     wait = retry_after_ms(headers, now)
     kind = kind_of(status, code, text or raw, passes=wait is not None and not _DAILY.search(f"{body}"))
@@ -190,6 +207,8 @@ def refused(
 def _next_step(
     kind: ErrorKind, endpoint: Endpoint, model: str, status: int | None, code: str, text: str, is_json: bool
 ) -> str:
+    if (known := _STEPS.get(code.lower())) is not None:
+        return known
     match kind:
         case "auth":
             if endpoint.key:
@@ -207,6 +226,8 @@ def _next_step(
             )
         case _:
             pass
+    if "inference profile" in text:
+        return "name the inference profile as the model's wireModelId in models.yml"
     if code == "model_not_found" or _NO_MODEL.search(text):
         return f"check that it offers the model {one_line(model, 100)!r}, or choose another"
     if status == 404 and is_json:

@@ -19,7 +19,7 @@ from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, encode
-from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
+from north_lsp.providers.adapters.wire import Refused, StreamError
 from north_lsp.providers.base import (
     AssistantMessage,
     BlockEnd,
@@ -48,7 +48,6 @@ _REFUSALS = frozenset(
 _UNREADABLE_CALLS = frozenset(
     {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE"}
 )
-_ERROR_BYTES = 64 * 1024
 # The vendor's placeholder for the signature of a call that it has not signed itself.
 _UNSIGNED = "skip_thought_signature_validator"
 _LEAST_PRO_BUDGET = 128
@@ -103,27 +102,10 @@ class GoogleProvider:
     async def _post(self, model: str, content: bytes) -> httpx2.Response:
         url = f"{self._address}/models/{quote(model)}:streamGenerateContent?alt=sse"
         try:
-            asked = self._http.build_request("POST", url, content=content, headers=self._headers)
-            response = await self._http.send(asked, stream=True)
-            if response.status_code == 200:
-                return response
-            try:
-                raw = b""
-                async for chunk in response.aiter_bytes():
-                    raw += chunk
-                    if len(raw) > _ERROR_BYTES:
-                        break
-            finally:
-                await response.aclose()
-        except httpx2.HTTPError as error:
-            raise Unreachable from error
-        text = raw.decode("utf-8", "replace")
-        try:
-            said = json.loads(text)
-        except (ValueError, RecursionError):
-            said = None
-        said = said[0] if isinstance(said, list) and said else said
-        raise Refused(response.status_code, _with_delay(response.headers, said), said, text)
+            return await wire.send(self._http, url, content, self._headers)
+        except Refused as error:
+            said = error.body[0] if isinstance(error.body, list) and error.body else error.body
+            raise Refused(error.status, _with_delay(error.headers, said), said, error.raw) from None
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -1,14 +1,15 @@
-"""Converts tool calls, both ways: their names, and the JSON text of their arguments. Pure; shared by all adapters."""
+"""Converts tool calls, both ways: ids, names, and the JSON text of arguments. Pure; shared by all adapters."""
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.json_values import read_arguments
 
-_ILLEGAL_IN_NAME = lazy_pattern(r"[^A-Za-z0-9_-]")
-_LONGEST_NAME = 64
+_ILLEGAL = lazy_pattern(r"[^A-Za-z0-9_-]")
+_LONGEST = 64
 
 
 def parse_call(id: str, name: str, text: str) -> ToolCall:
@@ -32,4 +33,12 @@ def arguments_text(arguments: Mapping[str, object]) -> str:
 def sent_name(name: str) -> str:
     """Return the name of a call as every vendor accepts it: a model can have made up another one, and with that in it
     the vendor would refuse the whole conversation."""
-    return _ILLEGAL_IN_NAME.sub("_", name)[:_LONGEST_NAME] or "_"
+    return _ILLEGAL.sub("_", name)[:_LONGEST] or "_"
+
+
+def sent_id(id: str) -> str:
+    """Return a call's id using only characters that Anthropic and Amazon allow. It is the same for call and result."""
+    legal = _ILLEGAL.sub("_", id)
+    if legal == id and 0 < len(id) <= _LONGEST:
+        return id
+    return f"{legal[: _LONGEST - 17]}_{sha256(id.encode()).hexdigest()[:16]}"

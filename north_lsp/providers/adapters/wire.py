@@ -20,6 +20,7 @@ from north_lsp.providers.json_values import read_event
 _MAX_UNREADABLE = 20
 _DRAIN_SECONDS = 0.25
 _ERROR_BYTES = 64 * 1024
+_EVENT_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream", "")
 _SIGNS_OF_LIFE = ("ping", "keepalive")  # events that bring nothing of an answer
 
 
@@ -144,6 +145,31 @@ def refusal(error: Refused, endpoint: Endpoint, model: str, partial: AssistantMe
     return failures.refused(endpoint, model, error.status, error.headers, error.body, error.raw, partial, time.time())
 
 
+async def send(http: httpx2.AsyncClient, url: str, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:
+    """Post a request and return the answer, whose body has not been read. Raises Refused and Unreachable."""
+    try:
+        asked = http.build_request("POST", url, content=content, headers=headers)
+        response = await http.send(asked, stream=True)
+        if response.status_code == 200:
+            return response
+        try:
+            raw = b""
+            async for chunk in response.aiter_bytes():
+                raw += chunk
+                if len(raw) > _ERROR_BYTES:
+                    break
+        finally:
+            await response.aclose()
+    except httpx2.HTTPError as error:
+        raise Unreachable from error
+    text = raw.decode("utf-8", "replace")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        said = None
+    raise Refused(response.status_code, response.headers, said, text)
+
+
 async def _vendor_events(
     post: Post, answer: Answer, timeouts: Timeouts, decoder: Decoder
 ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
@@ -173,25 +199,30 @@ async def _vendor_events(
                 chunk = None
             else:
                 found = decoder.feed(chunk)
-            for event in found:
-                if event.data.startswith("[DONE]"):
-                    answer.take_done()
-                    continue
-                try:
-                    data = read_event(event.data)
-                except ValueError:
-                    data = None
-                if isinstance(data, dict):
-                    readable += 1
-                    if data.get("type") not in _SIGNS_OF_LIFE:
-                        deadline = _deadline(timeouts)
-                    yield event.name, data
-                    continue
-                unreadable += 1
-                if unreadable > _MAX_UNREADABLE:
-                    raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are not JSON objects")
+            try:
+                for event in found:
+                    if event.data.startswith("[DONE]"):
+                        answer.take_done()
+                        continue
+                    try:
+                        data = read_event(event.data)
+                    except ValueError:
+                        data = None
+                    if isinstance(data, dict):
+                        readable += 1
+                        if data.get("type") not in _SIGNS_OF_LIFE:
+                            deadline = _deadline(timeouts)
+                        yield event.name, data
+                        continue
+                    unreadable += 1
+                    if unreadable > _MAX_UNREADABLE:
+                        raise NoEventStream(f"has more than {_MAX_UNREADABLE} events that are not JSON objects")
+            except NoEventStream:
+                if not readable and kind not in _EVENT_STREAMS:
+                    raise _NoModelServer(kind) from None
+                raise
             if chunk is None:
-                if not readable and kind not in ("text/event-stream", ""):
+                if not readable and kind not in _EVENT_STREAMS:
                     raise _NoModelServer(kind)
                 return
         # Read to the end, so that the connection can serve the next request.

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from north_lsp.errors import Problem
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
-from north_lsp.providers.clouds import AZURE, BEDROCK, BEDROCK_OPENAI, CLAUDE_ON_VERTEX, VERTEX
+from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, CONVERSE, VERTEX
 from north_lsp.providers.compat import ThinkingFormat, is_local
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.model import Discovery, Prices, SignIn, Transform
@@ -27,15 +27,10 @@ from north_lsp.storage.yaml_tree import Node, TreeError, parse
 
 _KNOWN_APIS = (
     *("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai"),
-    *(AZURE, VERTEX, BEDROCK, CLAUDE_ON_VERTEX),
+    *(AZURE, VERTEX, BEDROCK, CONVERSE, CLAUDE_ON_VERTEX),
 )
 _ALIASES = {"ollama-chat": "openai-completions"}
-_LATER = (
-    "bedrock-converse-stream",
-    "openai-codex-responses",
-    "google-gemini-cli",
-    "cursor-agent",
-)
+_LATER = ("openai-codex-responses", "google-gemini-cli", "cursor-agent")
 _Read = Callable[[Node], Any]
 _PROVIDER_ID = lazy_pattern(r"[a-z0-9][a-z0-9._-]*")
 _HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -301,8 +296,6 @@ class _Reader:
         text = self.text(node)
         if text in _LATER:
             known = ", ".join(_KNOWN_APIS)
-            if text == "bedrock-converse-stream":
-                known = f"anthropic-bedrock for Claude, openai-completions for models at {BEDROCK_OPENAI}"
             raise self.fail(node, f"{text} is not supported; register an extension provider, or use one of {known}")
         return _ALIASES.get(text) or self.choice(node, _KNOWN_APIS)
 
@@ -390,7 +383,8 @@ class _Reader:
             "supportsStore", "supportsDeveloperRole", "supportsUsageInStreaming", "supportsToolChoice",
             "disableReasoningOnForcedToolChoice", "supportsReasoningEffort", "requiresReasoningContentForToolCalls",
             "requiresAssistantContentForToolCalls", "requiresToolResultName", "requiresAssistantAfterToolResult",
-            "requiresThinkingAsText", "requiresMistralToolIds", "supportsStrictMode", "editPatch",
+            "requiresThinkingAsText", "requiresMistralToolIds", "supportsStrictMode", "supportsCachePoints",
+            "editPatch",
         )  # fmt: skip
         choices = {
             "maxTokensField": ("max_tokens", "max_completion_tokens"),

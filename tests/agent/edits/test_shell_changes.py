@@ -102,7 +102,7 @@ async def test_the_setting_decides_whether_commands_have_checkpoints(
     (project.folder / "config/config.json").write_text(setting)
     async with raw_client([*SERVER, "acp"], project.environ, project.project) as client:
 
-        async def run(params: object) -> object:
+        async def run(params: dict[str, Any]) -> dict[str, Any]:
             return selected(params, "run")
 
         client.handlers["session/request_permission"] = run

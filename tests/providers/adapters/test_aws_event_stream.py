@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.providers.adapters.aws_event_stream import AwsEventStreamDecoder
+from north_lsp.providers.adapters.aws_event_stream import AwsEventStreamDecoder, named_event
 from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent
 from tests.support.bedrock_format import chunk, exception, message
 
@@ -57,6 +57,14 @@ def test_what_is_no_chunk_is_skipped_and_what_cannot_be_read_is_counted() -> Non
         message(b"no JSON", event_type="chunk", message_type="event"),
     )
     assert event.data == ""
+
+
+def test_amazons_own_events_have_their_names_in_a_header() -> None:
+    decoder = AwsEventStreamDecoder(named_event)
+    stream = message(b'{"a": 1}', event_type="metadata", message_type="event") + exception("x", "y")
+    first, second = decoder.feed(stream)
+    assert first == ServerEvent("metadata", '{"a": 1}')
+    assert second.name == "error"
 
 
 @pytest.mark.parametrize(

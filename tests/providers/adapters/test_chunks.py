@@ -15,12 +15,18 @@ from hypothesis import strategies as st
 
 from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent, SseDecoder
 from north_lsp.providers.base import Done, StreamEvent
-from tests.providers.adapters.vendors import VENDORS, Vendor, ask
-from tests.support import anthropic_format, chat_format, google_format, responses_format
+from tests.providers.adapters.vendors import CONVERSE, VENDORS, Vendor, ask
+from tests.support import anthropic_format, chat_format, converse_format, google_format, responses_format
 from tests.support.rules.check import check_http
-from tests.support.script import answer, call, malformed, say, think, usage
+from tests.support.script import Answer, Malformed, answer, call, malformed, say, think, usage
 
-_FORMATS = {"anthropic": anthropic_format, "responses": responses_format, "chat": chat_format, "google": google_format}
+_FORMATS = {
+    "anthropic": anthropic_format,
+    "responses": responses_format,
+    "chat": chat_format,
+    "google": google_format,
+    "converse": converse_format,
+}
 _ANSWER = answer(
     think("Überlegen … 🤔"),
     say("Grüße, 世界! 🎉\r\nnext", 4),
@@ -29,6 +35,7 @@ _ANSWER = answer(
     call("list_root", "t2"),
     usage(input=10, output=5, cache_read=3),
 )
+_WITHOUT_COMMENTS = Answer(tuple(part for part in _ANSWER.parts if not isinstance(part, Malformed)))
 
 
 class _Bytes(httpx2.AsyncByteStream):
@@ -56,7 +63,8 @@ class _Transport(httpx2.AsyncBaseTransport):
 
 def whole_stream(vendor: Vendor) -> bytes:
     request = {"model": "m", "stream_options": {"include_usage": True}}
-    pieces = _FORMATS[vendor.name].stream(_ANSWER, request)
+    scripted = _ANSWER if vendor is not CONVERSE else _WITHOUT_COMMENTS  # its frames are not lines of text
+    pieces = _FORMATS[vendor.name].stream(scripted, request)
     return b"".join(piece for piece in pieces if isinstance(piece, bytes))
 
 
@@ -96,6 +104,8 @@ def test_any_split_gives_the_sameevents_of_chunks(vendor: Vendor) -> None:
     @given(st.lists(st.integers(0, 10**6), max_size=30))
     def check(places: list[int]) -> None:
         assert events_of_chunks(vendor, _cut(data, places)) == expected
+        if vendor is CONVERSE:
+            return
         carriage = data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         assert events_of_chunks(vendor, _cut(carriage, places)) == expected
 

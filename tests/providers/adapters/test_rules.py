@@ -96,13 +96,47 @@ GOOGLE: Body = {
         },
     ],
 }
+CONVERSE: Body = {
+    "inferenceConfig": {"maxTokens": 4000},
+    "system": [{"text": "Be good."}, {"cachePoint": {"type": "default"}}],
+    "toolConfig": {
+        "tools": [{"toolSpec": {"name": "read_file", "description": "Reads.", "inputSchema": {"json": SCHEMA}}}]
+    },
+    "additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+    "messages": [
+        {"role": "user", "content": [{"text": "Look."}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "s"}}},
+                {"toolUse": {"toolUseId": "t1", "name": "read_file", "input": {}}},
+                {"toolUse": {"toolUseId": "t2", "name": "read_file", "input": {}}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "toolResult": {
+                        "toolUseId": "t1",
+                        "content": [{"text": "one"}, {"image": {"format": "png", "source": {"bytes": PNG}}}],
+                        "status": "success",
+                    }
+                },
+                {"toolResult": {"toolUseId": "t2", "content": [{"text": "two"}], "status": "error"}},
+                {"cachePoint": {"type": "default"}},
+            ],
+        },
+    ],
+}
 BODIES = {
     "/v1/messages": ANTHROPIC,
     "/v1/responses": RESPONSES,
     "/v1/chat/completions": CHAT,
     "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse": GOOGLE,
+    "/model/us.anthropic.claude-sonnet-4-5-20250929-v1:0/converse-stream": CONVERSE,
 }
-MESSAGES, RESPONSE_ITEMS, COMPLETIONS, GENERATE = BODIES
+MESSAGES, RESPONSE_ITEMS, COMPLETIONS, GENERATE, TO_CLAUDE = BODIES
 Change = Callable[[Body], object]
 
 
@@ -150,6 +184,9 @@ def said(text: str) -> Mapping[str, object]:
 
 CONTENT = ("messages", 1, "content")
 NO_THINKING = both(drop("thinking"), drop(*CONTENT, 0))
+SPEC = ("toolConfig", "tools", 0, "toolSpec")
+RESULT = ("messages", 2, "content", 0, "toolResult")
+POINT = {"cachePoint": {"type": "default"}}
 SCHEMA_AT = ("tools", 0, "parameters", "properties")
 REFUSED: list[tuple[str, Change, str]] = [
     (MESSAGES, put(messages=[]), "at least one message"),
@@ -278,7 +315,59 @@ REFUSED: list[tuple[str, Change, str]] = [
     (GENERATE, put("tools", 0, "functionDeclarations", 0, name="1st"), "Must start with a letter"),
     (GENERATE, add("tools", 0, "functionDeclarations", item={"name": "read_file"}), "Duplicate function declaration"),
     (GENERATE, put("tools", 0, "functionDeclarations", 0, parametersJsonSchema={}), "of type OBJECT"),
+    (TO_CLAUDE, put(model="claude"), "extraneous key [model]"),
+    (TO_CLAUDE, put("inferenceConfig", maxTokens=0), "inferenceConfig.maxTokens"),
+    (TO_CLAUDE, put(messages=[]), "must start with a user message"),
+    (TO_CLAUDE, drop("messages", 0), "must start with a user message"),
+    (TO_CLAUDE, add("messages", item={"role": "user", "content": [{"text": "x"}]}), "must alternate"),
+    (TO_CLAUDE, put("messages", 0, content=[]), "is empty"),
+    (TO_CLAUDE, put("messages", 0, content=[{"text": " "}]), "is blank"),
+    (TO_CLAUDE, put("system", 0, text=""), "is blank"),
+    (TO_CLAUDE, put("messages", 0, content=[{"text": "x", "image": {}}]), "The format of the value at"),
+    (TO_CLAUDE, put("messages", 0, content=[{"image": {"format": "bmp", "source": {"bytes": PNG}}}]), "image"),
+    (TO_CLAUDE, put("messages", 0, content=[CONVERSE["messages"][2]["content"][0]["toolResult"]["content"][1]] * 21),
+     "more than 20 images"),
+    (TO_CLAUDE, put("messages", 0, content=CONVERSE["messages"][1]["content"][:1]), "User messages cannot contain"),
+    (TO_CLAUDE, put(*CONTENT, 1, toolUse={"toolUseId": "a|b", "name": "x", "input": {}}), "toolUse.toolUseId"),
+    (TO_CLAUDE, put(*CONTENT, 1, toolUse={"toolUseId": "t1", "name": "x", "input": "{}"}), "toolUse.input"),
+    (TO_CLAUDE, put(*CONTENT, 0, reasoningContent={"reasoningText": {"text": "hm"}}), "not signed"),
+    (TO_CLAUDE, put(*CONTENT, 0, reasoningContent={"redactedContent": "{}"}), "not base64"),
+    (TO_CLAUDE, put(*RESULT, content=[]), "cannot be empty"),
+    (TO_CLAUDE, put(*RESULT, content=[{"text": ""}]), "is blank"),
+    (TO_CLAUDE, drop("messages", 2, "content", 1), "for the following Ids: t2"),
+    (TO_CLAUDE, drop(*CONTENT, 2), "exceeds the number of toolUse blocks"),
+    (TO_CLAUDE, drop("messages", 2), "Expected toolResult blocks at messages.2"),
+    (TO_CLAUDE, drop("toolConfig"), "The toolConfig field must be defined"),
+    (TO_CLAUDE, put("toolConfig", tools=[]), "toolConfig.tools"),
+    (TO_CLAUDE, add("toolConfig", "tools", item=CONVERSE["toolConfig"]["tools"][0]), "twice"),
+    (TO_CLAUDE, put(*SPEC, name="a b"), "toolSpec.name"),
+    (TO_CLAUDE, put(*SPEC, description=""), "toolSpec.description"),
+    (TO_CLAUDE, put(*SPEC, inputSchema={"json": {}}), "must be one of the following: object"),
+    (TO_CLAUDE, add(*CONTENT, item=POINT, place=1), "after reasoning block"),
+    (TO_CLAUDE, add("messages", 0, "content", item=POINT, place=0), "nothing available to cache"),
+    (TO_CLAUDE, put("messages", 0, content=[{"text": "x"}, POINT, {"text": "y"}, POINT, {"text": "z"}, POINT]),
+     "at most 4 cache points"),
+    (TO_CLAUDE, drop(*CONTENT, 0), "Expected `thinking` or `redacted_thinking`"),
+    (TO_CLAUDE, put("messages", 2, "content", 1, toolResult=CONVERSE["messages"][2]["content"][0]["toolResult"]
+     | {"toolUseId": "t2", "status": "error"}), "must be type `text` if `is_error` is true"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "words"),
+    [
+        ("openai.gpt-oss-120b-1:0", put(messages=CONVERSE["messages"][:1]), "allow prompt caching"),
+        ("openai.gpt-oss-120b-1:0", put("messages", 2, content=CONVERSE["messages"][2]["content"][:2]), "status field"),
+        ("us.amazon.nova-pro-v1:0", put(), "key [thinking]"),
+        ("us.amazon.nova-pro-v1:0", put(*SPEC, inputSchema={"json": STRICT}), "only type, properties and required"),
+    ],
+)
+def test_on_bedrock_it_depends_on_the_models_maker(model: str, change: Change, words: str) -> None:
+    body = copy.deepcopy(CONVERSE)
+    change(body)
+    refused = check_http(f"/model/{model}/converse-stream", body)
+    assert refused is not None
+    assert words in refused.message
 
 
 @pytest.mark.parametrize("path", BODIES)
@@ -293,7 +382,8 @@ def test_a_bad_one_is_refused_in_the_vendors_words(path: str, change: Change, wo
     refused = check_http(path, body)
     assert refused is not None
     assert words in refused.message
-    error = json.loads(refused.body)["error"]
+    told = json.loads(refused.body)
+    error = told.get("error", told)  # Amazon's has the message alone
     assert error["message"] == refused.message
 
 
@@ -309,6 +399,8 @@ PASSES: list[tuple[str, Change]] = [
     (COMPLETIONS, drop("messages", 4)),
     (GENERATE, add("contents", item={"role": "user", "parts": [{"text": "Go on."}]})),
     (GENERATE, add("contents", 1, "parts", item={"text": "", "thoughtSignature": "s"}, place=0)),
+    (TO_CLAUDE, add("messages", 2, "content", item={"text": "Go on."})),
+    (TO_CLAUDE, put(*CONTENT, 0, reasoningContent={"redactedContent": PNG})),
 ]
 
 

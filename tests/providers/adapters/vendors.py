@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import httpx2
 
 from north_lsp.providers.adapters.anthropic import AnthropicProvider
+from north_lsp.providers.adapters.bedrock_converse import ConverseProvider
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.google import GoogleProvider
 from north_lsp.providers.adapters.http import HeaderRules, make_client
@@ -39,7 +40,8 @@ ANTHROPIC = Vendor("anthropic", "/v1/messages", AnthropicProvider)
 RESPONSES = Vendor("responses", "/v1/responses", ResponsesProvider, "/v1")
 CHAT = Vendor("chat", "/v1/chat/completions", ChatProvider, "/v1")
 GOOGLE = Vendor("google", "/v1beta/models/m-1:streamGenerateContent?alt=sse", GoogleProvider, "/v1beta")
-VENDORS = (ANTHROPIC, RESPONSES, CHAT, GOOGLE)
+CONVERSE = Vendor("converse", "/model/m-1/converse-stream", ConverseProvider)
+VENDORS = (ANTHROPIC, RESPONSES, CHAT, GOOGLE, CONVERSE)
 
 
 async def ask(provider: Provider, request: ModelRequest | None = None) -> list[StreamEvent]:

@@ -161,11 +161,6 @@ OAUTH = """providers:
         ("providers:\n  a:\n    authHeader: yes please\n", 3, "expected true or false, found 'yes please'"),
         ("providers:\n  a:\n    api: gopher\n", 3, "expected one of anthropic-messages"),
         ("providers:\n  a:\n    api: cursor-agent\n", 3, "is not supported; register an extension provider"),
-        (
-            "providers:\n  a:\n    api: bedrock-converse-stream\n",
-            3,
-            "openai-completions for models at https://bedrock-",
-        ),
         ("providers:\n  a:\n    auth: oauth\n", 3, "oauth needs `oauth: {authorizeUrl, tokenUrl, clientId}` beside it"),
         ("providers:\n  a:\n    discovery: {type: ollama}\n", 3, "discovery requires api"),
         ("providers:\n  a:\n    models: [{id: m}]\n", 2, "models requires baseUrl"),

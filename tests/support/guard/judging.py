@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from north_lsp.providers.adapters import anthropic, google, openai_chat, openai_responses
+from north_lsp.providers.adapters import anthropic, bedrock_converse, google, openai_chat, openai_responses
 from north_lsp.providers.adapters.message_cache import dumps
 from north_lsp.providers.base import AssistantMessage, Failed, ModelRequest, StreamEvent
 from north_lsp.providers.compat import compat_for
@@ -27,6 +27,10 @@ def _google(model: str) -> tuple[str, Callable[[ModelRequest], Mapping[str, Any]
     return path, lambda request: google.request_body(request, model, reasons=True)
 
 
+def _converse(model: str) -> tuple[str, Callable[[ModelRequest], Mapping[str, Any]]]:
+    return f"/model/{quote(model)}/converse-stream", lambda request: bedrock_converse.request_body(request, model)
+
+
 _FORMS: tuple[tuple[str, Callable[[ModelRequest], Mapping[str, Any]]], ...] = (
     ("/messages", anthropic.request_body),
     ("/responses", openai_responses.request_body),
@@ -35,6 +39,9 @@ _FORMS: tuple[tuple[str, Callable[[ModelRequest], Mapping[str, Any]]], ...] = (
     ("/chat/completions", lambda request: _chat(request, reasons=True, **_STRICT)),
     _google("gemini-2.5-flash"),
     _google("gemini-3-pro-preview"),
+    _converse("eu.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    _converse("us.amazon.nova-pro-v1:0"),
+    _converse("openai.gpt-oss-120b-1:0"),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from tests.support.rules import anthropic, chat, clouds, google, responses
+from tests.support.rules import anthropic, chat, clouds, converse, google, responses
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ def check_http(path: str, body: Mapping[str, Any]) -> Refused | None:
             refusal, words = chat.refusal(body), chat.error_body
         case "invoke-with-response-stream":
             refusal, words = clouds.bedrock(body), clouds.error_of_bedrock
+        case "converse-stream":
+            refusal, words = converse.refusal(body, unquote(path.split("/")[-2])), converse.error_body
         case _ if end.endswith(":streamRawPredict"):
             refusal, words = clouds.vertex(body), anthropic.error_body
         case _ if ":streamGenerateContent" in end:
