@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.rules import HeadFields
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage.kinds import Level
 
 Kind = Literal["command", "prompt", "skill", "python"]
 Provider = Literal[
