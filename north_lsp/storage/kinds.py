@@ -111,8 +111,6 @@ class Kind(Generic[_Item]):
 
     def why(self, item: _Item) -> str:
         """Say why an item cannot be used, in which case it hides none that can; empty for one that can."""
-        if self.disabled and self.called(item) in self.disabled:
-            return "the setting `disabledItems` names it"
         return str(getattr(item, "why", ""))
 
     def marked(self, item: _Item, why: str) -> _Item:
@@ -156,7 +154,8 @@ class Kind(Generic[_Item]):
         used: list[_Item] = []
         shadowed: list[_Item] = []
         for item in sorted(items, key=self.rank):
-            if why := self.why(item):
+            is_off = bool(self.disabled) and self.called(item) in self.disabled
+            if why := "the setting `disabledItems` names it" if is_off else self.why(item):
                 every.append(self.marked(item, why))
                 continue
             before = taken.setdefault(self.name(item), [])
