@@ -145,7 +145,8 @@ class Kind(Generic[_Item]):
                 said = one_line(f"{type(error).__name__}: {error}", 300)
                 told = f"{self.title} of {SOURCES[loader.source].title} cannot all be read ({said})"
                 problems.append(Problem(told, event="capability_warning"))
-        return replace(self.settled(items), problems=tuple(problems))
+        settled = self.settled(items)
+        return replace(settled, problems=(*problems, *settled.problems))
 
     def settled(self, items: Iterable[_Item]) -> Loaded[_Item]:
         """Decide which items count: of those with one name the first."""
