@@ -2,6 +2,7 @@
 says what its kind of item is, and loads it. Here are the order of the sources, which item of one name counts, and that
 a source which fails costs no other anything. Reads nothing itself, and knows no kind."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
@@ -142,8 +143,7 @@ class Kind(Generic[_Item]):
                     else:
                         items.append(found)
             except Exception as error:  # noqa: BLE001 - whatever fails in one source, the others count
-                said = one_line(f"{type(error).__name__}: {error}", 300)
-                told = f"{self.title} of {SOURCES[loader.source].title} cannot all be read ({said})"
+                told = f"{self.title} of {SOURCES[loader.source].title} cannot all be read ({_said(error)})"
                 problems.append(Problem(told, event="capability_warning"))
         settled = self.settled(items)
         return replace(settled, problems=(*problems, *settled.problems))
@@ -169,3 +169,11 @@ class Kind(Generic[_Item]):
                 shadowed.append(self.marked(item, f"shadowed by {self.shown(by)}"))
                 every.append(shadowed[-1])
         return Loaded(tuple(every), tuple(used), tuple(shadowed))
+
+
+def _said(error: Exception) -> str:
+    """Say what an exception says, and where it comes from: it is a bug, and this line is all that is known of it."""
+    import traceback  # rare
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return one_line(f"{type(error).__name__}: {error}, {os.path.basename(last.filename)}:{last.lineno}", 300)

@@ -234,4 +234,5 @@ def test_rules_that_cannot_be_read_for_a_reason_that_nobody_knows_cost_no_others
     monkeypatch.setattr("north_lsp.agent.context.sources.parse_rule", parse)
     project = disk.load()
     assert [one.body for one in project.rules if one.applies] == ["Mine.", "Cursor."]
-    assert project.all_problems == ["Rules of Claude Code cannot all be read (AttributeError: a bug)"]
+    told = "Rules of Claude Code cannot all be read (AttributeError: a bug"
+    assert [one.startswith(told) for one in project.all_problems] == [True]

@@ -86,10 +86,10 @@ async def test_what_fails_in_one_folder_and_what_is_too_much_is_told_and_costs_n
     templates = templates_of(root, Trust(Locations(tmp_path, tmp_path, tmp_path), "project"))
     await templates.load()
     assert {"north", "claude", "x7"} <= {one.name for one in templates.offered}
-    assert templates.problems == (
+    assert [one.partition(", test_")[0] for one in templates.problems] == [
         f"{many}: only the first 200 of 201 files are used",
-        "Commands and skills of Codex cannot all be read (TypeError: a bug)",
-    )
+        "Commands and skills of Codex cannot all be read (TypeError: a bug",
+    ]
     listed = templates_markdown(templates.all, templates.problems)
     assert "**Problems**\n\n- " in listed
-    assert listed.endswith("(TypeError: a bug)")
+    assert "(TypeError: a bug" in listed
