@@ -42,7 +42,7 @@ def read_servers(rows: object, channel: Channel) -> tuple[list[ServerSpec], list
         if row.get("type") == "acp":
             spec, warnings = _of_editor(name, row, channel), list[str]()
         else:
-            spec, warnings = read_entry(name, entry, Place("client", _SOURCE))
+            spec, warnings = read_entry(name, entry, Place("client", _SOURCE, "client"))
         problems += [f"the MCP server {spec.name} of this editor: {warning}" for warning in warnings]
         if spec.name in {one.name for one in specs}:
             problems.append(f"the editor passes on two MCP servers called {one_line(spec.name)}; the first one counts")
@@ -54,7 +54,7 @@ def read_servers(rows: object, channel: Channel) -> tuple[list[ServerSpec], list
 def _of_editor(name: str, row: Mapping[str, object], channel: Channel) -> ServerSpec:
     """Read a server that the editor has in itself."""
     id = row.get("serverId", row.get("id"))
-    spec = ServerSpec(name, "client", _SOURCE, "acp", channel=channel, digest="acp")
+    spec = ServerSpec(name, "client", _SOURCE, "acp", channel=channel, digest="acp", via="client")
     if not name:
         return replace(spec, problem="its name is empty")
     if not isinstance(id, str) or not id:

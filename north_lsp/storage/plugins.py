@@ -2,31 +2,31 @@
 has them. Only read, and nothing of it is run from here."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json
+from north_lsp.storage.kinds import Kind, Level, Loader, SourceId
 from north_lsp.storage.locations import Locations
 
 Family = Literal["claude-plugin", "extension"]
-Level = Literal["project", "user"]
 MANIFEST = "gemini-extension.json"
 _INSTALLED = ".claude/plugins/installed_plugins.json"
 _CLAUDE_SETTINGS = ".claude/settings.json"
-_PROJECT_FOLDERS = (".north/extensions", ".gemini/extensions")
-_OF_GEMINI = ".gemini/extensions"
+_OF_NORTH, _OF_GEMINI = ".north/extensions", ".gemini/extensions"
 _MOST = 100
 _CONTEXT = "GEMINI.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One that is installed. `servers` are its tool servers by name, `context_files` the names of its files for
-    models. `why` says why it does not count; empty for one that does."""
+    """One that is installed; `source` is the tool whose folder it is in. `servers` are its tool servers by name,
+    `context_files` the names of its files for models. `why` says why it does not count; empty for one that does."""
 
     name: str
     family: Family
@@ -36,6 +36,7 @@ class Plugin:
     servers: Mapping[str, object] | None = None
     context_files: tuple[str, ...] = ()
     why: str = ""
+    source: SourceId = "claude-plugin"
 
     @property
     def applies(self) -> bool:
@@ -54,47 +55,79 @@ class Plugins:
         return tuple(one for one in self.all if one.applies)
 
 
+class Installed(Kind[Plugin]):
+    """Plugins and extensions: one of each name, of each family. With `project_last`, what is in the project itself
+    hides nothing of the user's."""
+
+    title = "Plugins and extensions"
+
+    def __init__(self, *, project_last: bool) -> None:
+        super().__init__()
+        self._project_last = project_last
+
+    def name(self, item: Plugin) -> str:
+        return f"{item.family} {item.name}"
+
+    def source(self, item: Plugin) -> SourceId:
+        return item.source
+
+    def level(self, item: Plugin) -> Level:
+        return item.level
+
+    def shown(self, item: Plugin) -> str:
+        return str(item.folder)
+
+    def rank(self, item: Plugin) -> tuple[Any, ...]:
+        is_extension = item.family == "extension"
+        goes_last = self._project_last and is_extension and item.level == "project"
+        return is_extension, goes_last, *super().rank(item)
+
+
 def find_plugins(
     root: Path, home: Path, locations: Locations, *, of_project: bool, project_last: bool = False
 ) -> Plugins:
     """Read what is installed for a project and its user. `of_project`: whether what is in the project itself counts;
     else it is not even looked at. `project_last`: that hides nothing of the user's. Reads files: call it on a
     thread."""
-    problems: list[str] = []
-    projects: list[Plugin] = []
+    loaders: list[Loader[Plugin]] = [
+        Loader("claude-plugin", partial(_claude_plugins, root, home)),
+        Loader("north", partial(_extensions, locations.config / "extensions", "user", "north")),
+        Loader("gemini", partial(_extensions, home / _OF_GEMINI, "user", "gemini")),
+    ]
     if of_project:
-        projects += _extensions([root / name for name in _PROJECT_FOLDERS], "project", problems, inside=root)
-    users = [*_extensions([locations.config / "extensions", home / _OF_GEMINI], "user", problems)]
-    extensions = [*users, *projects] if project_last else [*projects, *users]
-    return Plugins(tuple(_settled([*_claude_plugins(root, home, problems), *extensions])), tuple(problems))
+        loaders += [
+            Loader("north", partial(_extensions, root / _OF_NORTH, "project", "north", inside=root)),
+            Loader("gemini", partial(_extensions, root / _OF_GEMINI, "project", "gemini", inside=root)),
+        ]
+    loaded = Installed(project_last=project_last).load(loaders)
+    return Plugins(tuple(loaded.all), tuple(loaded.problems))
 
 
 def plugin_files(root: Path, home: Path, locations: Locations) -> list[Path]:
     """Return the files and folders whose changes say that something was installed or removed."""
-    folders = [*(root / name for name in _PROJECT_FOLDERS), locations.config / "extensions", home / _OF_GEMINI]
+    folders = [root / _OF_NORTH, root / _OF_GEMINI, locations.config / "extensions", home / _OF_GEMINI]
     return [home / _INSTALLED, home / _CLAUDE_SETTINGS, *folders]
 
 
-def _claude_plugins(root: Path, home: Path, problems: list[str]) -> Iterator[Plugin]:
-    """Read Claude's list: `plugins` has `<name>@<market>` with one installation, or several with their scopes. Those
-    for this project come before the user's."""
+def _claude_plugins(root: Path, home: Path) -> Iterator[Plugin | str]:
+    """Read Claude's list: `plugins` has `<name>@<market>` with one installation, or several with their scopes."""
     path = home / _INSTALLED
+    problems: list[str] = []
     content = _object(path, problems, "Claude's plugins are left out")
+    yield from problems
     if content is None:
         return
     listed = content.get("plugins")
     if not isinstance(listed, Mapping):
-        problems.append(Problem(f"{path}: `plugins` must be an object, so Claude's plugins are left out", path))
+        yield Problem(f"{path}: `plugins` must be an object, so Claude's plugins are left out", path)
         return
     switches = (_object(home / _CLAUDE_SETTINGS, [], "") or {}).get("enabledPlugins")
     off = {name for name, on in switches.items() if on is False} if isinstance(switches, Mapping) else set()
-    rows: list[Plugin] = []
     for full, written in list(listed.items())[:_MOST]:
         for one in written if isinstance(written, list) else [written]:
             if (plugin := _claude_plugin(str(full), one, root)) is not None:
                 why = "it is switched off in Claude's settings" if full in off else ""
-                rows.append(replace(plugin, why=plugin.why or why))
-    yield from sorted(rows, key=lambda one: one.level == "user")
+                yield replace(plugin, why=plugin.why or why)
 
 
 def _claude_plugin(full: str, written: object, root: Path) -> Plugin | None:
@@ -115,34 +148,30 @@ def _claude_plugin(full: str, written: object, root: Path) -> Plugin | None:
     return replace(bare, servers=_placed(table, _claude_places(folder)))
 
 
-def _extensions(
-    folders: Sequence[Path], level: Level, problems: list[str], inside: Path | None = None
-) -> Iterator[Plugin]:
-    for folder in folders:
-        for path in sorted(_folders(folder))[:_MOST]:
-            manifest = path / MANIFEST
-            if inside is not None and not _leads_into(manifest, inside):
-                problems.append(Problem(f"{path} leads out of the project, and is left out", path))
-            elif os.path.isfile(manifest):
-                yield _extension(path, level, problems)
+def _extensions(folder: Path, level: Level, source: SourceId, inside: Path | None = None) -> Iterator[Plugin | str]:
+    for path in sorted(_folders(folder))[:_MOST]:
+        manifest = path / MANIFEST
+        if inside is not None and not _leads_into(manifest, inside):
+            yield Problem(f"{path} leads out of the project, and is left out", path)
+        elif os.path.isfile(manifest):
+            problems: list[str] = []
+            yield _extension(Plugin(path.name, "extension", level, path, source=source), problems)
+            yield from problems
 
 
-def _extension(folder: Path, level: Level, problems: list[str]) -> Plugin:
-    bare = Plugin(folder.name, "extension", level, folder)
-    content = _object(folder / MANIFEST, problems, "this extension is left out")
+def _extension(bare: Plugin, problems: list[str]) -> Plugin:
+    content = _object(bare.folder / MANIFEST, problems, "this extension is left out")
     if content is None:
         return replace(bare, why="its manifest cannot be read")
     name, description = content.get("name"), content.get("description")
     named = content.get("contextFileName", [] if content.get("context") else _CONTEXT)
     files = [named] if isinstance(named, str) else named if isinstance(named, list) else []
-    return Plugin(
-        name if isinstance(name, str) and name.strip() else folder.name,
-        "extension",
-        level,
-        folder,
-        description if isinstance(description, str) else "",
-        _placed(content.get("mcpServers"), _gemini_places(folder)),
-        tuple(one for one in files if isinstance(one, str) and _is_inside(folder, one)),
+    return replace(
+        bare,
+        name=name if isinstance(name, str) and name.strip() else bare.name,
+        description=description if isinstance(description, str) else "",
+        servers=_placed(content.get("mcpServers"), _gemini_places(bare.folder)),
+        context_files=tuple(one for one in files if isinstance(one, str) and _is_inside(bare.folder, one)),
     )
 
 
@@ -169,14 +198,6 @@ def _expanded(where: str) -> Path:
         return Path(os.path.expanduser(where))
     except ValueError:
         return Path(where)
-
-
-def _settled(found: Sequence[Plugin]) -> Iterator[Plugin]:
-    """Say which count: of two of one family with the same name the first."""
-    names: dict[tuple[Family, str], Plugin] = {}
-    for one in found:
-        before = names.setdefault((one.family, one.name), one) if one.applies else one
-        yield one if before is one else replace(one, why=f"shadowed by {before.folder}")
 
 
 def _claude_places(folder: Path) -> Callable[[str], str]:

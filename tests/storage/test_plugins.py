@@ -98,13 +98,30 @@ def test_extensions_bring_servers_and_files_for_models(tmp_path: Path, root: Pat
     extension(tmp_path / "north/config/extensions/one", {"name": "database"})
     plugins, problems = found(tmp_path, root)
     assert [(one.name, one.level, one.context_files, one.why) for one in plugins] == [
-        ("two", "project", ("GEMINI.md",), ""),
         ("database", "user", (), ""),
+        ("two", "project", ("GEMINI.md",), ""),
         ("database", "user", ("NOTES.md",), f"shadowed by {tmp_path / 'north/config/extensions/one'}"),
     ]
     assert plugins[2].servers == {"db": {"command": "node", "args": [f"{mine}/run.js", "${workspaceFolder}"]}}
     assert problems == ()
     assert [one.name for one in found(tmp_path, root, of_project=False)[0]] == ["database", "database"]
+
+
+def test_an_extension_of_norths_goes_before_one_of_geminis_and_the_projects_before_the_users(
+    tmp_path: Path, root: Path
+) -> None:
+    folders = [
+        tmp_path / "north/config/extensions/a",
+        root / ".gemini/extensions/b",
+        tmp_path / "home/.gemini/extensions/c",
+    ]
+    for folder in folders:
+        extension(folder, {"name": "database"})
+    assert [(one.folder, one.source, one.why) for one in found(tmp_path, root)[0]] == [
+        (folders[0], "north", ""),
+        (folders[1], "gemini", f"shadowed by {folders[0]}"),
+        (folders[2], "gemini", f"shadowed by {folders[0]}"),
+    ]
 
 
 def test_a_broken_manifest_is_named_with_its_place_and_a_link_out_of_the_project_is_not_followed(

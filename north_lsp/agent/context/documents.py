@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from north_lsp import systems
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage.kinds import Level
 from north_lsp.workspace.opening import open_folder, open_regular
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.text import decode, is_binary
 
-Level = Literal["project", "user"]
 Resolve = Callable[[Path], tuple[Path, str]]
 """Returns the real path and the shown one of a file. Raises ToolError for what may not be read."""
 

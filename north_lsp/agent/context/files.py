@@ -6,7 +6,6 @@ from pathlib import Path
 
 from north_lsp.agent.context.above import folders_between
 from north_lsp.agent.context.documents import (
-    Level,
     Place,
     cut,
     plain,
@@ -19,6 +18,7 @@ from north_lsp.agent.context.includes import with_includes
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.kinds import Level
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import Plugin
 

@@ -20,7 +20,7 @@ from north_lsp.agent.context.files import (
 )
 from north_lsp.agent.context.globs import matching_glob
 from north_lsp.agent.context.own_prompt import OwnPrompt, OwnText, own_prompt
-from north_lsp.agent.context.rules import Rule, settled
+from north_lsp.agent.context.rules import Rule, Rules
 from north_lsp.agent.context.sources import nested_rules, project_rules, rules_above, user_rules
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.display import one_line
@@ -66,8 +66,8 @@ class ProjectContext:
         if root is None or self.places is None:
             return own
         folders = touched_folders(path, root)
-        found = [rule for folder in folders for rule in nested_rules(folder, root, self.places.of(folder))]
-        nested = (rule for rule in settled(found, self.disabled) if rule.applies and rule.is_told)
+        loaders = (one for folder in folders for one in nested_rules(folder, root, self.places.of(folder)))
+        nested = (rule for rule in Rules(self.disabled).load(loaders).used if rule.is_told)
         return [*own, *(rule for rule in nested if not rule.globs or rule.always or self._is_about(rule, root, path))]
 
     def _is_about(self, rule: Rule, root: Path, path: Path) -> bool:
@@ -109,7 +109,7 @@ def load_project(
     """Read everything; takes a while. Of a workspace that is not `trusted`, nothing is read; while that is undecided
     (None), nothing that would replace North's own instructions."""
     roots = workspace.roots.roots
-    found = [user_rules(locations, home)]
+    loaders = [*user_rules(locations, home)]
     files = user_files(locations, home)
     problems: list[str] = []
     note, places, folders = "", None, [roots[0]]
@@ -123,17 +123,18 @@ def load_project(
             roots, Place("project", _gate(workspace)), Place("project", resolver_above(tuple(tops.values())))
         )
         for root, top in tops.items():
-            own_rules = project_rules(root, places.inside)
-            found += [own_rules, rules_above(root, places.above, own_rules.rules)]
+            loaders += [*project_rules(root, places.inside), *rules_above(root, places.above)]
             known = {one.path for one in files}
             files += [one for one in files_around(root, top, places) if one.path not in known]
         folders = folders_between(tops[roots[0]], roots[0])
     files[:0] = plugin_files(plugins.used, places.inside if places is not None else None)
     own_place = Place("project", lambda path: places.of(path).resolve(path)) if places is not None else None
     own = own_prompt(locations, folders, own_place if trusted else None)
-    rules = settled((rule for one in found for rule in one.rules), disabled)
-    problems += (problem for one in found for problem in one.problems)
-    return ProjectContext(rules, tuple(fitted(files)), own, tuple(problems), roots, places, note, tuple(disabled))
+    rules = Rules(disabled).load(loaders)
+    problems += rules.problems
+    return ProjectContext(
+        tuple(rules.all), tuple(fitted(files)), own, tuple(problems), roots, places, note, tuple(disabled)
+    )
 
 
 def _gate(workspace: Workspace) -> Resolve:

@@ -1,31 +1,23 @@
 """Rules: what a rule file says about itself, when it applies, and which of two with the same name counts. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from north_lsp.agent.context.conditions import BadCondition, has_condition, read_condition
-from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.globs import check_glob, split_globs
 from north_lsp.agent.ports.stream_rules import Condition
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.kinds import Kind, Level, SourceId
 
 _T = TypeVar("_T")
 
 Provider = Literal["north", "claude", "cursor", "windsurf", "cline", "github"]
 Bucket = Literal["always", "glob", "rulebook", "stream", "named"]
 
-PRIORITIES: Mapping[Provider, int] = {
-    "north": 100,
-    "claude": 80,
-    "cursor": 50,
-    "windsurf": 50,
-    "cline": 40,
-    "github": 40,
-}
 _MAX_GLOBS = 50
 _GLOB_FIELDS = ("globs", "glob", "paths", "applyTo")
 """What North and Cursor, some of Windsurf's users, Claude and Cline, and GitHub call them."""
@@ -35,8 +27,8 @@ _FLAGS = {"true": True, "false": False}
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule file. `root` is the folder that its globs are relative to, None for a rule of the user's, which is about
-    all roots. `by_name`: it is told only if somebody names it. `why` says why a rule does not apply; empty for one that
-    does. `size` is the file's in bytes."""
+    all roots; `within` is the root that it holds in, which may be further in than `root`. `by_name`: it is told only if
+    somebody names it. `why` says why a rule does not apply; empty for one that does. `size` is the file's in bytes."""
 
     name: str
     provider: Provider
@@ -44,6 +36,7 @@ class Rule:
     shown: str
     body: str
     root: Path | None = None
+    within: Path | None = None
     description: str = ""
     globs: tuple[str, ...] = ()
     always: bool = False
@@ -172,34 +165,34 @@ def _plain_name(key: str) -> str:
     return key.replace("-", "").replace("_", "").casefold()
 
 
-def in_order(rules: Iterable[Rule]) -> list[Rule]:
-    """Sort rules as they are given to models: by the provider's priority, then by path."""
-    return sorted(rules, key=lambda rule: (-PRIORITIES[rule.provider], rule.level == "user", rule.shown))
+class Rules(Kind[Rule]):
+    """Rules: of those with one name that hold in the same root, one counts. Models are given them in this order: those
+    of a source by path. Some are `disabled` by their name alone."""
 
+    title = "Rules"
 
-def settled(rules: Iterable[Rule], disabled: Sequence[str]) -> tuple[Rule, ...]:
-    """Say of each rule whether it applies: the user's settings disable some by name, or as `rule:<name>`, and of those
-    with the same name the one with the highest priority counts, the project's before the user's."""
-    taken: dict[tuple[Path | None, str], Rule] = {}
-    out: list[Rule] = []
-    for rule in in_order(rules):
-        why = rule.why
-        if rule.name in disabled:
-            why = "the setting `disabledRules` names it"
-        elif f"rule:{rule.name}" in disabled:
-            why = "the setting `disabledItems` names it"
-        elif rule.applies:
-            first = taken.get((rule.root, rule.name)) or _of_any_root(taken, rule)
-            if first is not None:
-                why = f"shadowed by {first.shown}"
-            else:
-                taken[rule.root, rule.name] = rule
-        out.append(replace(rule, why=why))
-    return tuple(out)
+    def name(self, item: Rule) -> str:
+        return item.name
 
+    def source(self, item: Rule) -> SourceId:
+        return item.provider
 
-def _of_any_root(taken: Mapping[tuple[Path | None, str], Rule], rule: Rule) -> Rule | None:
-    """Find the rule that has the name already; a rule of the user's has it in every root."""
-    if rule.root is not None:
-        return taken.get((None, rule.name))
-    return next((other for (_, name), other in taken.items() if name == rule.name), None)
+    def level(self, item: Rule) -> Level:
+        return item.level
+
+    def shown(self, item: Rule) -> str:
+        return item.shown
+
+    def called(self, item: Rule) -> str:
+        return f"rule:{item.name}"
+
+    def why(self, item: Rule) -> str:
+        return "the setting `disabledRules` names it" if item.name in self.disabled else super().why(item)
+
+    def meets(self, item: Rule, other: Rule) -> bool:
+        """Tell whether both hold in one root: the user's do in all of them."""
+        anywhere = item.root is None or other.root is None
+        return anywhere or item.root == other.root or item.within == other.within
+
+    def rank(self, item: Rule) -> tuple[Any, ...]:
+        return *super().rank(item), item.within != item.root, item.shown

@@ -1,8 +1,9 @@
 """Where rules are looked for: the folders and files of North and of other tools, in the project and in the user's home.
 The table is all there is to add for another tool."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from north_lsp.agent.context.above import found_above
@@ -11,6 +12,7 @@ from north_lsp.agent.context.rules import Provider, Rule, parse_rule
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.kinds import Loader
 from north_lsp.storage.locations import Locations
 
 _MD = (".md",)
@@ -54,83 +56,81 @@ USER = (
 CURSOR_FOLDER = ".cursor/rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The rules of one level, and what went wrong on the way."""
-
-    rules: tuple[Rule, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-def project_rules(root: Path, place: Place) -> Found:
-    """Read the rules of one root; `place` decides what may be read."""
-    return _all(_of(source, root / source.path, root, place) for source in PROJECT)
-
-
-def nested_rules(folder: Path, root: Path, place: Place) -> tuple[Rule, ...]:
-    """Read the rules of a folder below a root. Their names begin with it."""
-    found = _all(_of(source, folder / source.path, folder, place) for source in NESTED)
-    prefix = folder.relative_to(root).as_posix()
-    return tuple(replace(rule, name=one_line(f"{prefix}/{rule.name}", 120)) for rule in found.rules)
-
-
-def rules_above(root: Path, place: Place, known: Iterable[Rule]) -> Found:
-    """Read the rules of folders above a root, in the same repository. Those of names that are `known` do not count:
-    they are nearer."""
-    names = {rule.name: rule.shown for rule in known if rule.applies}
-    places = ((source, *one) for source in PROJECT for one in found_above(root, source.path))
-    found = _all(_of(source, path, folder, place) for source, folder, path in places)
-    rules = (
-        replace(rule, why=f"shadowed by {names[rule.name]}") if rule.name in names else rule for rule in found.rules
-    )
-    return Found(tuple(rules), found.problems)
-
-
-def user_rules(locations: Locations, home: Path) -> Found:
-    """Read the user's own rules: North's, and those for other tools."""
+def user_rules(locations: Locations, home: Path) -> Iterator[Loader[Rule]]:
+    """Return what reads the user's own rules: North's, and those for other tools."""
     own = (Source("north", "rules", _MDC, deep=True), Source("north", "instructions", _MD, always=True))
     folders = [(source, locations.config / source.path) for source in own]
     folders += [(source, home / source.path) for source in USER]
-    return _all(_of(source, path, None, user_place(path)) for source, path in folders if path.exists())
+    for source, path in folders:
+        if path.exists():
+            yield Loader(source.provider, partial(_of, source, path, _Roots(), user_place(path)))
 
 
-def _all(found: Iterator[Found]) -> Found:
-    every = list(found)
-    rules = tuple(rule for one in every for rule in one.rules)
-    return Found(rules, tuple(problem for one in every for problem in one.problems))
+def project_rules(root: Path, place: Place) -> Iterator[Loader[Rule]]:
+    """Return what reads the rules of one root; `place` decides what may be read."""
+    for source in PROJECT:
+        yield Loader(source.provider, partial(_of, source, root / source.path, _Roots(root, root), place))
 
 
-def _of(source: Source, path: Path, root: Path | None, place: Place) -> Found:
-    if source.suffixes:
-        return _in_folder(source, path, root, place) if path.is_dir() else Found()
-    return _files(source, path.parent, [path], root, place) if path.is_file() else Found()
+def rules_above(root: Path, place: Place) -> Iterator[Loader[Rule]]:
+    """Return what reads the rules of folders above a root, in the same repository."""
+    for source in PROJECT:
+        yield Loader(source.provider, partial(_above, source, root, place))
 
 
-def _in_folder(source: Source, folder: Path, root: Path | None, place: Place) -> Found:
+def nested_rules(folder: Path, root: Path, place: Place) -> Iterator[Loader[Rule]]:
+    """Return what reads the rules of a folder below a root. Their names begin with it."""
+    prefix = folder.relative_to(root).as_posix()
+    for source in NESTED:
+        about = _Roots(folder, folder, f"{prefix}/")
+        yield Loader(source.provider, partial(_of, source, folder / source.path, about, place))
+
+
+@dataclass(frozen=True, slots=True)
+class _Roots:
+    """What rules are about: their globs begin in `root`, they hold `within` a root, and their names begin with
+    `prefix`."""
+
+    root: Path | None = None
+    within: Path | None = None
+    prefix: str = ""
+
+
+def _above(source: Source, root: Path, place: Place) -> Iterator[Rule | str]:
+    for folder, path in found_above(root, source.path):
+        yield from _of(source, path, _Roots(folder, root), place)
+
+
+def _of(source: Source, path: Path, about: _Roots, place: Place) -> Iterator[Rule | str]:
+    if not source.suffixes:
+        if path.is_file():
+            yield from _files(source, path.parent, [path], about, place)
+        return
+    if not path.is_dir():
+        return
     try:
-        real = place.resolve(folder)[0]
+        real = place.resolve(path)[0]
     except ToolError as error:
-        return Found(problems=(one_line(error.message, 300),))
+        yield one_line(error.message, 300)
+        return
     paths, more = documents_in(real, source.suffixes, deep=source.deep)
-    found = _files(source, real, paths, root, place)
-    told = (f"{one_line(str(folder), 200)}: {more}",) if more else ()
-    return Found(found.rules, (*found.problems, *told))
+    yield from _files(source, real, paths, about, place)
+    if more:
+        yield f"{one_line(str(path), 200)}: {more}"
 
 
-def _files(source: Source, folder: Path, paths: Sequence[Path], root: Path | None, place: Place) -> Found:
-    rules: list[Rule] = []
-    problems: list[str] = []
+def _files(source: Source, folder: Path, paths: Sequence[Path], about: _Roots, place: Place) -> Iterator[Rule | str]:
     for path in paths:
         try:
             real, shown = users_own(path) if place.level == "user" else place.resolve(path)
             text, size = read_document(real)
         except ToolError as error:
-            problems.append(one_line(error.message, 300))
+            yield one_line(error.message, 300)
             continue
-        about = Rule(_name(path, folder, source), source.provider, place.level, shown, "", root, size=size)
-        rule = parse_rule(text, about)
-        rules.append(replace(rule, always=True, globs=()) if source.always else rule)
-    return Found(tuple(rules), tuple(problems))
+        name = one_line(f"{about.prefix}{_name(path, folder, source)}", 120)
+        bare = Rule(name, source.provider, place.level, shown, "", about.root, about.within, size=size)
+        rule = parse_rule(text, bare)
+        yield replace(rule, always=True, globs=()) if source.always else rule
 
 
 def _name(path: Path, folder: Path, source: Source) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.kinds import SourceId
 from north_lsp.tools.base import Picture
 
 Origin = Literal["client", "user", "project"]
@@ -39,13 +40,14 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
-    """How a server is reached. `source` says for people where that is written; `seconds` is how long a request may
-    take. `digest` stands for what is written there, before variables are put in, and `written` is that text, of a
-    project's server, without keys. A `problem` says why it cannot be used. Without a `cwd`, it is started in the
-    project's folder only if that is `in_project`: many programs run, or read, what lies where they are started.
-    `sign_in_hosts` are those that a sign-in may lead to though only a proxy knows where they are; at `sign_in_url`
-    users sign in for a program, which gets their token. One that is idle is asked every `ping_seconds` whether it is
-    there; 0 never asks. A server that the editor has in itself (`acp`) is reached by its `server_id` over `channel`."""
+    """How a server is reached. `source` says for people where that is written, `via` whose file it is; `seconds` is how
+    long a request may take. `digest` stands for what is written there, before variables are put in, and `written` is
+    that text, of a project's server, without keys. A `problem` says why it cannot be used. Without a `cwd`, it is
+    started in the project's folder only if that is `in_project`: many programs run, or read, what lies where they are
+    started. `sign_in_hosts` are those that a sign-in may lead to though only a proxy knows where they are; at
+    `sign_in_url` users sign in for a program, which gets their token. One that is idle is asked every `ping_seconds`
+    whether it is there; 0 never asks. A server that the editor has in itself (`acp`) is reached by its `server_id` over
+    `channel`."""
 
     name: str
     origin: Origin
@@ -72,6 +74,7 @@ class ServerSpec:
     digest: str = ""
     written: str = field(default="", compare=False)
     problem: str = ""
+    via: SourceId = "north"
 
     def offers(self, tool: str) -> bool:
         """Tell whether the user wants a tool of this server."""

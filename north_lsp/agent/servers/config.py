@@ -12,6 +12,7 @@ from north_lsp.agent.servers.shown import as_written
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage.kinds import SourceId
 
 _NAME = lazy_pattern(r"[A-Za-z0-9_.-]{1,100}")
 _CARRIERS: Mapping[str, Carrier] = {
@@ -38,16 +39,17 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an entry is written: `source` for people."""
+    """Where an entry is written, and whose file that is: `source` for people."""
 
     origin: Origin
     source: str
+    via: SourceId = "north"
 
 
 def read_entry(name: str, entry: object, place: Place) -> tuple[ServerSpec, list[str]]:
     """Read one entry; returns it as it is written, with warnings about values that defaults took the place of. An entry
     that cannot be used has a `problem`."""
-    bare = ServerSpec(one_line(name, 100), place.origin, place.source)
+    bare = ServerSpec(one_line(name, 100), place.origin, place.source, via=place.via)
     if not _NAME.fullmatch(name):
         return replace(bare, problem="its name may have 1 to 100 letters, digits and the characters `_ . -`"), []
     if not isinstance(entry, Mapping):

@@ -1,10 +1,12 @@
 """Finds the tool servers that files name: North's own, and those of other agents. The table is all there is to add for
 another one."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from north_lsp.agent.ports.servers import Origin, ServerSpec
 from north_lsp.agent.servers.config import Place, read_entry
@@ -12,6 +14,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json, read_regular
+from north_lsp.storage.kinds import Kind, Level, Loaded, Loader, SourceId
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import Plugin, find_plugins, plugin_files
 
@@ -26,28 +29,29 @@ _KEYS = ("mcpServers", "servers", "mcp_servers")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that names servers: `path` is relative to the project, the home folder or North's own configuration."""
+    """A file that names servers, and whose file it is: `path` is relative to the project, the home folder or North's
+    own configuration."""
 
     base: Base
     path: str
+    via: SourceId
 
 
 SOURCES = (
-    Source("project", ".north/mcp.json"),
-    Source("config", "mcp.json"),
-    Source("project", ".claude/.mcp.json"),
-    Source("home", ".claude.json"),
-    Source("project", ".codex/config.toml"),
-    Source("home", ".codex/config.toml"),
-    Source("project", ".gemini/settings.json"),
-    Source("home", ".gemini/settings.json"),
-    Source("project", ".cursor/mcp.json"),
-    Source("home", ".cursor/mcp.json"),
-    Source("project", ".vscode/mcp.json"),
-    Source("project", "mcp.json"),
-    Source("project", ".mcp.json"),
+    Source("project", ".north/mcp.json", "north"),
+    Source("config", "mcp.json", "north"),
+    Source("project", ".claude/.mcp.json", "claude"),
+    Source("home", ".claude.json", "claude"),
+    Source("project", ".codex/config.toml", "codex"),
+    Source("home", ".codex/config.toml", "codex"),
+    Source("project", ".gemini/settings.json", "gemini"),
+    Source("home", ".gemini/settings.json", "gemini"),
+    Source("project", ".cursor/mcp.json", "cursor"),
+    Source("home", ".cursor/mcp.json", "cursor"),
+    Source("project", ".vscode/mcp.json", "vscode"),
+    Source("project", "mcp.json", "mcp-json"),
+    Source("project", ".mcp.json", "mcp-json"),
 )
-"""From the strongest to the weakest: the first that names a server has it."""
 
 
 @dataclass
@@ -59,64 +63,83 @@ class Found:
     shadowed: list[ServerSpec] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def add(self, spec: ServerSpec) -> None:
-        """Take a server, unless a stronger source has one of that name."""
-        names = {one.name for one in self.specs}
-        (self.shadowed if spec.name in names else self.specs).append(spec)
+
+class Servers(Kind[ServerSpec]):
+    """Tool servers: one of each name, also if it cannot be used, and not too many. With `project_last`, those of the
+    project's files hide none of the user's, and take nobody's place."""
+
+    title = "MCP servers"
+
+    def __init__(self, *, project_last: bool) -> None:
+        super().__init__()
+        self._project_last = project_last
+
+    def name(self, item: ServerSpec) -> str:
+        return item.name
+
+    def source(self, item: ServerSpec) -> SourceId:
+        return item.via
+
+    def level(self, item: ServerSpec) -> Level:
+        return "project" if item.origin == "project" else "user"
+
+    def shown(self, item: ServerSpec) -> str:
+        return item.source
+
+    def marked(self, item: ServerSpec, why: str) -> ServerSpec:
+        return item
+
+    def rank(self, item: ServerSpec) -> tuple[Any, ...]:
+        return self._project_last and item.origin == "project", *super().rank(item)
+
+    def settled(self, items: Iterable[ServerSpec]) -> Loaded[ServerSpec]:
+        ranked = sorted(items, key=self.rank)
+        most = max(_MOST_SERVERS, sum(one.origin == "client" for one in ranked))  # the editor's are never left out
+        left_out = dict.fromkeys(one.source for one in ranked[most:])
+        told = [f"{shown}: more than {_MOST_SERVERS} MCP servers; the rest is left out" for shown in left_out]
+        return replace(super().settled(ranked[:most]), problems=told)
 
 
 def find_servers(given: list[ServerSpec], root: Path, home: Path, locations: Locations, of_project: OfProject) -> Found:
     """Read all sources; `given` are the editor's, which are the strongest. Reads files: call it on a thread."""
-    found = Found()
-    for spec in given:
-        found.add(spec)
-    sources = list(zip(SOURCES, _places(root, home, locations), strict=True))
-    plugins = find_plugins(
-        root, home, locations, of_project=of_project != "left out", project_last=of_project == "listed"
-    )
-    if of_project == "used":
-        _add_of_files(found, sources, root, home)
-    else:  # all of the user's goes first
-        _add_of_files(found, [one for one in sources if one[0].base != "project"], root, home)
-        _add_of_plugins(found, [one for one in plugins.used if not _is_of_project(one)], home)
-    if of_project == "listed":
-        _add_of_files(found, [one for one in sources if one[0].base == "project"], root, home)
-        _add_of_plugins(found, [one for one in plugins.used if _is_of_project(one)], home)
-    elif of_project == "used":
-        _add_of_plugins(found, plugins.used, home)
-    found.problems += plugins.problems
-    return found
+    is_listed = of_project == "listed"
+    plugins = find_plugins(root, home, locations, of_project=of_project != "left out", project_last=is_listed)
+    loaders: list[Loader[ServerSpec]] = [Loader("client", lambda: given)]
+    for source, path in zip(SOURCES, _places(root, home, locations), strict=True):
+        if source.base != "project" or of_project != "left out":
+            loaders.append(Loader(source.via, partial(_of_file, source, path, root, home)))
+    for plugin in plugins.used:
+        via: SourceId = "gemini" if plugin.family == "extension" else "claude-plugin"
+        loaders.append(Loader(via, partial(_of_plugin, plugin, via, home)))
+    loaded = Servers(project_last=is_listed).load(loaders)
+    return Found(list(loaded.used), list(loaded.shadowed), [*loaded.problems, *plugins.problems])
 
 
-def _add_of_files(found: Found, sources: Sequence[tuple[Source, Path]], root: Path, home: Path) -> None:
-    for source, path in sources:
-        origin: Origin = "project" if source.base == "project" else "user"
-        shown = source.path if origin == "project" else _short(path, home)
-        for name, entry in _entries(path, root if origin == "project" else None, root, found.problems, shown):
-            if len(found.specs) + len(found.shadowed) >= _MOST_SERVERS:
-                found.problems.append(f"{shown}: more than {_MOST_SERVERS} MCP servers; the rest is left out")
-                break
-            spec, warnings = read_entry(name, entry, Place(origin, shown))
-            found.problems += [f"{shown}: the MCP server {spec.name}: {warning}" for warning in warnings]
-            found.add(spec)
+def _of_file(source: Source, path: Path, root: Path, home: Path) -> Iterator[ServerSpec | str]:
+    origin: Origin = "project" if source.base == "project" else "user"
+    shown = source.path if origin == "project" else _short(path, home)
+    problems: list[str] = []
+    entries = _entries(path, root if origin == "project" else None, root, problems, shown)
+    yield from _read(entries, Place(origin, shown, source.via))
+    yield from problems
+
+
+def _of_plugin(plugin: Plugin, via: SourceId, home: Path) -> Iterator[ServerSpec | str]:
+    origin: Origin = "project" if _is_of_project(plugin) else "user"
+    shown = f"{plugin.family} {one_line(plugin.name, 100)} ({_short(plugin.folder, home)})"
+    yield from _read((plugin.servers or {}).items(), Place(origin, shown, via))
+
+
+def _read(entries: Iterable[tuple[str, object]], place: Place) -> Iterator[ServerSpec | str]:
+    for name, entry in islice(entries, _MOST_SERVERS + 1):  # one more says that there are too many
+        spec, warnings = read_entry(name, entry, place)
+        yield spec
+        yield from (f"{place.source}: the MCP server {spec.name}: {warning}" for warning in warnings)
 
 
 def _is_of_project(plugin: Plugin) -> bool:
     """Tell whether a plugin is in a project's own folders; Claude's are in the user's, whatever they are for."""
     return plugin.family == "extension" and plugin.level == "project"
-
-
-def _add_of_plugins(found: Found, plugins: Sequence[Plugin], home: Path) -> None:
-    """Add the servers of what other agents have installed: the weakest."""
-    for plugin in plugins:
-        origin: Origin = "project" if _is_of_project(plugin) else "user"
-        shown = f"{plugin.family} {one_line(plugin.name, 100)} ({_short(plugin.folder, home)})"
-        for name, entry in list((plugin.servers or {}).items())[:_MOST_SERVERS]:
-            if len(found.specs) + len(found.shadowed) >= _MOST_SERVERS:
-                return
-            spec, warnings = read_entry(name, entry, Place(origin, shown))
-            found.problems += [f"{shown}: the MCP server {spec.name}: {warning}" for warning in warnings]
-            found.add(spec)
 
 
 def watched_files(root: Path, home: Path, locations: Locations) -> list[Path]:

@@ -96,7 +96,7 @@ class Agents:
     def definitions(self) -> "Definitions":
         """Read all definitions. Reads files: for a thread."""
         from north_lsp.agent.context.documents import Place
-        from north_lsp.agent.subagents.sources import load_definitions, untrusted, without
+        from north_lsp.agent.subagents.sources import load_definitions, untrusted
 
         environment, trees = self._means.environment, self._surroundings.workspace.trees
 
@@ -107,10 +107,10 @@ class Agents:
         decided = self._means.stored.approvals.trust.decided()
         place = Place("project", resolve) if decided is not None and decided[0] else None
         home = systems.home(environment.environ)
-        known = load_definitions(self._session.roots, place, environment.locations, home)
+        disabled = environment.settings.context.disabled_items
+        known = load_definitions(self._session.roots, place, environment.locations, home, disabled)
         waiting = untrusted(self._session.roots) if decided is None else ()
-        known = replace(known, problems=(*waiting, *known.problems))
-        return without(known, environment.settings.context.disabled_items)
+        return replace(known, problems=(*waiting, *known.problems))
 
     def _offered(self) -> "Sequence[Tool]":
         from north_lsp.agent.subagents.task import Task

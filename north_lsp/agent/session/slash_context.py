@@ -38,7 +38,8 @@ class ContextHost:
         await self._session.refresh_commands()
         templates = self._session.templates.all
         named = {item_of(one) for one in templates}
-        return templates_markdown(templates) + self._missing(named, ("skill:", "command:", "prompt:"))
+        told = templates_markdown(templates, self._session.templates.problems)
+        return told + self._missing(named, ("skill:", "command:", "prompt:"))
 
     def _missing(self, there: Collection[str], kinds: tuple[str, ...]) -> str:
         """Say what the settings switch off and is not there."""

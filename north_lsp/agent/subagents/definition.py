@@ -10,7 +10,7 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import Level, as_level
 
-Family = Literal["north", "claude", "codex", "gemini", "github", "opencode", "builtin"]
+Family = Literal["north", "claude", "codex", "gemini", "github", "opencode", "claude-plugin", "builtin"]
 Whose = Literal["project", "user", "builtin"]
 Isolation = Literal["none", "worktree"]
 ANY = "*"

@@ -2,9 +2,8 @@
 those of plugins, then what North brings along. The table is all there is to add for another tool."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from north_lsp.agent.context.above import found_above, place_above
@@ -21,6 +20,7 @@ from north_lsp.agent.subagents.definition import (
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.kinds import Kind, Level, Loader, SourceId
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import find_plugins
 
@@ -39,6 +39,30 @@ _BUNDLED = Path(__file__).parent / "bundled"
 _HEADS = _BUNDLED / "heads.json"
 
 
+class Agents(Kind[Definition]):
+    """Agents: one of each name. Those of Claude's plugins come after those of all tools' own folders."""
+
+    title = "Agents"
+
+    def name(self, item: Definition) -> str:
+        return item.name
+
+    def source(self, item: Definition) -> SourceId:
+        return item.source.family
+
+    def level(self, item: Definition) -> Level:
+        return "project" if item.source.whose == "project" else "user"
+
+    def shown(self, item: Definition) -> str:
+        return item.source.shown
+
+    def called(self, item: Definition) -> str:
+        return f"agent:{item.name}"
+
+    def priority(self, source: SourceId) -> int:
+        return 30 if source == "claude-plugin" else super().priority(source)
+
+
 @dataclass(frozen=True, slots=True)
 class Definitions:
     """All definitions, also those that others of the same name come before, and what went wrong on the way."""
@@ -55,45 +79,33 @@ class Definitions:
         return next((one for one in self.used if one.name == name), None)
 
 
-def load_definitions(roots: Sequence[Path], place: Place | None, locations: Locations, home: Path) -> Definitions:
-    """Read all definitions. `place` decides what of the project may be read, None: nothing of it."""
-    found: list[Definition] = []
-    problems: list[str] = []
+def load_definitions(
+    roots: Sequence[Path], place: Place | None, locations: Locations, home: Path, disabled: Collection[str] = ()
+) -> Definitions:
+    """Read all definitions. `place` decides what of the project may be read, None: nothing of it. None is used that the
+    user's settings name (`disabled`, as `agent:name`)."""
+    loaded = Agents(disabled).load(_loaders(roots, place, locations, home))
+    return Definitions(tuple(loaded.all), tuple(loaded.problems))
 
-    def take(family: Family, folder: Path, where: Place, resolve: Callable[[Path], tuple[Path, str]]) -> None:
-        for one in _in_folder(family, folder, where, resolve):
-            if isinstance(one, str):
-                problems.append(one)
-            else:
-                found.append(one)
-                problems.extend(one.problems)
 
+def _loaders(
+    roots: Sequence[Path], place: Place | None, locations: Locations, home: Path
+) -> Iterator[Loader[Definition]]:
     above = place_above(roots) if place is not None else None
     users = {"north": locations.config / _FOLDER, "opencode": home / ".config/opencode/agent"}
     for family, name in FAMILIES:
         if place is not None and above is not None:
             for root in roots:
-                take(family, root / name, place, place.resolve)
-                for _, folder in found_above(root, name):
-                    take(family, folder, above, above.resolve)
+                yield Loader(family, partial(_in_folder, family, root / name, place, place.resolve))
+                yield Loader(family, partial(_above, family, root, name, above))
         if family != "github":
             folder = users.get(family, home / name)
-            take(family, folder, user_place(folder), users_own)
+            yield Loader(family, partial(_in_folder, family, folder, user_place(folder), users_own))
     for plugin in find_plugins(roots[0] if roots else home, home, locations, of_project=False).used:
         if plugin.family == "claude-plugin":
             folder = plugin.folder / _FOLDER
-            take("claude", folder, user_place(folder), users_own)
-    return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
-
-
-def without(known: Definitions, disabled: Collection[str]) -> Definitions:
-    """Return the definitions, where none is used that the user's settings name (`disabled`, as `agent:name`)."""
-    if not any(one.startswith("agent:") for one in disabled):
-        return known
-    off = "the setting `disabledItems` names it"
-    return replace(
-        known, all=tuple(replace(one, why=off) if f"agent:{one.name}" in disabled else one for one in known.all)
-    )
+            yield Loader("claude-plugin", partial(_in_folder, "claude-plugin", folder, user_place(folder), users_own))
+    yield Loader("builtin", bundled)
 
 
 def untrusted(roots: Sequence[Path]) -> tuple[str, ...]:
@@ -102,6 +114,11 @@ def untrusted(roots: Sequence[Path]) -> tuple[str, ...]:
     if not found:
         return ()
     return (f"agents of this project ({', '.join(found)}) are not used before you trust it: `/trust on`",)
+
+
+def _above(family: Family, root: Path, name: str, above: Place) -> Iterator[Definition | str]:
+    for _, folder in found_above(root, name):
+        yield from _in_folder(family, folder, above, above.resolve)
 
 
 def _in_folder(
@@ -118,11 +135,14 @@ def _in_folder(
         try:
             found, shown = resolve(path)
             text, _ = read_document(found)
-            yield parse_definition(text, Source(family, place.level, found, shown))
+            one = parse_definition(text, Source(family, place.level, found, shown))
         except ToolError as error:
             yield f"{one_line(path.name, 100)}: {one_line(error.message, 300)}"
         except NotAnAgent as error:
             yield str(error)
+        else:
+            yield one
+            yield from one.problems
     if more:
         yield f"{one_line(str(folder), 200)}: {more}"
 
@@ -137,11 +157,3 @@ def bundled() -> tuple[Definition, ...]:
         body = path.read_text("utf-8").split("---\n", 2)[2].strip()
         found.append(definition_of(Front(heads[path.name], body), Source("builtin", "builtin", path, "North's own")))
     return tuple(found)
-
-
-def _settled(found: Iterable[Definition]) -> Iterator[Definition]:
-    """Say of each definition that is not the first of its name what comes before it."""
-    names: dict[str, str] = {}
-    for one in found:
-        before = names.setdefault(one.name, one.source.shown)
-        yield one if before is one.source.shown else replace(one, why=f"shadowed by {before}")

@@ -1,6 +1,6 @@
 """The templates of one conversation, read again when they are needed, and the calls of them in prompts."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -20,7 +20,7 @@ from north_lsp.agent.templates.skills import (
     skill_file,
     skill_path,
     skills_in_full,
-    switched,
+    unwanted,
 )
 from north_lsp.agent.templates.sources import (
     custom_skills,
@@ -28,13 +28,13 @@ from north_lsp.agent.templates.sources import (
     project_templates,
     templates_above,
     user_templates,
-    waiting_for_trust,
 )
-from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, settled
+from north_lsp.agent.templates.template import NO_WISHES, Template, Templates, Wishes
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.slash.parsing import split_name
 from north_lsp.storage.context_settings import ContextSettings
+from north_lsp.storage.kinds import Loaded, Loader
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import find_plugins
 from north_lsp.storage.trust import Trust
@@ -72,13 +72,15 @@ class ConversationTemplates:
         self._taken = taken
         self._settings = settings
         self._one_at_a_time = anyio.Lock()
-        self.all: tuple[Template, ...] = ()
+        self.all: Sequence[Template] = ()
+        self.problems: Sequence[str] = ()
 
     async def load(self) -> bool:
         """Read the files again; return whether anything is different."""
         async with self._one_at_a_time:  # what was read before the trust changed must not come out last
             before = self.all
-            self.all = await anyio.to_thread.run_sync(self._load)
+            loaded = await anyio.to_thread.run_sync(self._load)
+            self.all, self.problems = loaded.all, loaded.problems
             return self.all != before
 
     @property
@@ -168,24 +170,37 @@ class ConversationTemplates:
 
     def known_skills(self) -> list[Template]:
         """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""
-        found = (one for one in self._load() if one.applies and one.kind == "skill")
+        found = (one for one in self._load().used if one.kind == "skill")
         return sorted(found, key=lambda one: one.name)
 
-    def _load(self) -> tuple[Template, ...]:
+    def _load(self) -> Loaded[Template]:
+        settings, decided = self._settings(), self._trust.decided()
+
+        def why_not(one: Template) -> str:
+            if one.kind == "skill":
+                return unwanted(one, settings.skills)
+            waits = one.kind == "python" and one.level == "project" and one.applies and decided is None
+            return "it runs only in a workspace that you trust: `/trust on`" if waits else ""
+
+        may_read = decided is None or decided[0]
+        place = Place("project", self._resolve) if may_read else None
+        kind = Templates(self._taken, settings.disabled_items, why_not)
+        return kind.load(self._loaders(place, settings.skills.folders))
+
+    def _loaders(self, place: Place | None, custom: Sequence[str]) -> Iterator[Loader[Template]]:
+        """Return what reads all templates; `place` decides what of the project may be read, None: nothing of it."""
         home = systems.home(self._environ)
-        settings, root = self._settings(), self._workspace.roots.main
-        found = [*bundled_templates(), *user_templates(self._locations, home)]
-        decided = self._trust.decided()
-        place = Place("project", self._resolve) if decided is None or decided[0] else None
+        yield Loader("builtin", bundled_templates)
+        yield from user_templates(self._locations, home)
+        roots = self._workspace.roots.roots
         if place is not None:
-            roots, above = self._workspace.roots.roots, place_above(self._workspace.roots.roots)
+            above = place_above(roots)
             for each in roots:
-                own = (*project_templates(each, place), *templates_above(each, above))
-                found += waiting_for_trust(own, is_trusted=decided is not None)
-        plugins = find_plugins(root, home, self._locations, of_project=place is not None)
-        found += plugin_templates(plugins.used, place)
-        found += custom_skills(settings.skills.folders, home)
-        return settled(switched(found, settings.skills), self._taken, settings.disabled_items)
+                yield from project_templates(each, place)
+                yield from templates_above(each, above)
+        plugins = find_plugins(self._workspace.roots.main, home, self._locations, of_project=place is not None)
+        yield from plugin_templates(plugins.used, place)
+        yield from custom_skills(custom, home)
 
     def _resolve(self, path: Path) -> tuple[Path, str]:
         resolved = self._workspace.trees.resolve(str(path))

@@ -13,13 +13,15 @@ _TITLES: dict[Kind, str] = {
 }
 
 
-def templates_markdown(templates: Sequence[Template]) -> str:
-    """List all templates by kind: how each is called, where it is, and what is wrong with it."""
+def templates_markdown(templates: Sequence[Template], problems: Sequence[str] = ()) -> str:
+    """List all templates by kind: how each is called, where it is, and what is wrong with it; then other problems."""
     blocks = []
     for kind, title in _TITLES.items():
         rows = [_row(one) for one in templates if one.kind == kind]
         if rows:
             blocks.append("\n".join([f"**{title}**", "", *rows]))
+    if problems:
+        blocks.append("\n".join(["**Problems**", "", *(f"- {visible(one)}" for one in problems)]))
     return "\n\n".join(blocks)
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
@@ -79,13 +78,8 @@ def skill_path(address: str, skills: Sequence[Template], gate: Gate) -> Path:
     return _file(skill, rest, gate) if rest else skill.path
 
 
-def switched(found: Iterable[Template], settings: SkillSettings) -> Iterator[Template]:
-    """Say of each skill that the settings do not want which of them that is."""
-    for one in found:
-        yield replace(one, why=why) if one.kind == "skill" and (why := _why_not(one, settings)) else one
-
-
-def _why_not(skill: Template, settings: SkillSettings) -> str:
+def unwanted(skill: Template, settings: SkillSettings) -> str:
+    """Say which of the settings does not want a skill; empty if all do."""
     if not settings.enabled:
         return "the setting `skills.enabled` is off"
     name, is_on = settings.switch(skill.provider, skill.level)
@@ -96,7 +90,7 @@ def _why_not(skill: Template, settings: SkillSettings) -> str:
         return "the setting `skills.ignoredSkills` names it"
     if settings.included and not any(fnmatchcase(short, one.lower()) for one in settings.included):
         return "the setting `skills.includeSkills` does not name it"
-    return skill.why
+    return ""
 
 
 def _found(address: str, skills: Sequence[Template]) -> tuple[Template, str]:

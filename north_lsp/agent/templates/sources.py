@@ -3,6 +3,7 @@ tables are all there is to add for another tool."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from north_lsp.agent.context.above import found_above
@@ -20,6 +21,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage.kinds import Loader
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import Plugin
 
@@ -78,47 +80,58 @@ OF_EXTENSION = (Source("command", "gemini", "commands", (".toml",), deep=True),)
 _NOT_IN_NAMES = lazy_pattern(r"[^a-z0-9_-]+")
 
 
-def project_templates(root: Path, place: Place) -> Iterator[Template]:
-    """Read the templates of one root; `place` decides what may be read."""
+def project_templates(root: Path, place: Place) -> Iterator[Loader[Template]]:
+    """Return what reads the templates of one root; `place` decides what may be read."""
     for source in PROJECT:
-        yield from _in_folder(source, root / source.path, place, place.resolve)
+        yield Loader(source.provider, partial(_in_folder, source, root / source.path, place, place.resolve))
 
 
-def templates_above(root: Path, place: Place) -> Iterator[Template]:
-    """Read the templates of folders above a root, in the same repository; `place` decides what may be read there."""
+def templates_above(root: Path, place: Place) -> Iterator[Loader[Template]]:
+    """Return what reads the templates of folders above a root, in the same repository; `place` decides what may be
+    read there."""
     for source in PROJECT:
-        for _, folder in found_above(root, source.path):
-            yield from _in_folder(source, folder, place, place.resolve)
+        yield Loader(source.provider, partial(_above, source, root, place))
 
 
-def waiting_for_trust(found: Iterable[Template], *, is_trusted: bool) -> Iterator[Template]:
-    """Say of a project's commands in Python that they run only once the user trusts it."""
-    for one in found:
-        waits = one.kind == "python" and one.applies and not is_trusted
-        yield replace(one, why="it runs only in a workspace that you trust: `/trust on`") if waits else one
-
-
-def user_templates(locations: Locations, home: Path) -> Iterator[Template]:
-    """Read the user's own templates: North's, and those for other tools."""
+def user_templates(locations: Locations, home: Path) -> Iterator[Loader[Template]]:
+    """Return what reads the user's own templates: North's, and those for other tools."""
     folders = [(source, locations.config / source.path) for source in OWN]
     folders += [(source, home / source.path) for source in USER]
     for source, folder in folders:
         if folder.is_dir():
-            yield from _in_folder(source, folder, user_place(folder), users_own)
+            yield Loader(source.provider, partial(_in_folder, source, folder, user_place(folder), users_own))
 
 
-def plugin_templates(plugins: Iterable[Plugin], inside: Place | None) -> Iterator[Template]:
-    """Read the templates of plugins and extensions; `inside` decides on those in the project, None: none of them
-    counts. Those of Claude's plugins begin with the plugin's name."""
+def plugin_templates(plugins: Iterable[Plugin], inside: Place | None) -> Iterator[Loader[Template]]:
+    """Return what reads the templates of plugins and extensions; `inside` decides on those in the project, None: none
+    of them counts. Those of Claude's plugins begin with the plugin's name."""
     for plugin in plugins:
         if plugin.level == "project" and plugin.family == "extension" and inside is None:
             continue
-        is_own = plugin.level == "project" and plugin.family == "extension"
         for source in OF_PLUGIN if plugin.family == "claude-plugin" else OF_EXTENSION:
-            folder = plugin.folder / source.path
-            place = inside if is_own and inside is not None else user_place(folder)
-            found = _in_folder(source, folder, place, place.resolve if is_own else users_own)
-            yield from (_named_after(plugin, one) for one in found)
+            yield Loader(source.provider, partial(_of_plugin, source, plugin, inside))
+
+
+def custom_skills(folders: Sequence[str], home: Path) -> Iterator[Loader[Template]]:
+    """Return what reads the skills of further folders that the user's settings name."""
+    source = Source("skill", "custom", "", (SKILL,), deep=True)
+    for written in folders:
+        folder = home / written[2:] if written.startswith("~/") else Path(written)
+        if folder.is_absolute():
+            yield Loader(source.provider, partial(_in_folder, source, folder, user_place(folder), users_own))
+
+
+def _above(source: Source, root: Path, place: Place) -> Iterator[Template | str]:
+    for _, folder in found_above(root, source.path):
+        yield from _in_folder(source, folder, place, place.resolve)
+
+
+def _of_plugin(source: Source, plugin: Plugin, inside: Place | None) -> Iterator[Template | str]:
+    is_own = plugin.level == "project" and plugin.family == "extension"
+    folder = plugin.folder / source.path
+    place = inside if is_own and inside is not None else user_place(folder)
+    for one in _in_folder(source, folder, place, place.resolve if is_own else users_own):
+        yield one if isinstance(one, str) else _named_after(plugin, one)
 
 
 def _named_after(plugin: Plugin, one: Template) -> Template:
@@ -130,29 +143,21 @@ def _named_after(plugin: Plugin, one: Template) -> Template:
     return replace(one, name=f"{own}:{one.name}")
 
 
-def custom_skills(folders: Sequence[str], home: Path) -> Iterator[Template]:
-    """Read the skills of further folders that the user's settings name."""
-    source = Source("skill", "custom", "", (SKILL,), deep=True)
-    for written in folders:
-        folder = home / written[2:] if written.startswith("~/") else Path(written)
-        if folder.is_absolute():
-            yield from _in_folder(source, folder, user_place(folder), users_own)
-
-
 def _in_folder(
     source: Source, folder: Path, place: Place, resolve: Callable[[Path], tuple[Path, str]]
-) -> Iterator[Template]:
+) -> Iterator[Template | str]:
     if not folder.is_dir():
         return
     try:
         real = place.resolve(folder)[0]
     except ToolError:
         return  # a closed folder has nothing to say, as for every other reader
+    more = ""
     if source.kind == "skill" and not source.deep:
         folders = folders_in(real, may_be_links=place.level == "user")
         paths = [path / SKILL for path in folders if (path / SKILL).is_file()]
     else:
-        paths = documents_in(real, source.suffixes, deep=source.deep)[0]
+        paths, more = documents_in(real, source.suffixes, deep=source.deep)
     for path in paths:
         about = Template(_name(path, real, source), source.kind, source.provider, place.level, path, path.name)
         try:
@@ -171,6 +176,8 @@ def _in_folder(
             yield parse_python(text, about)
         else:
             yield parse_template(text, about)
+    if more:
+        yield f"{one_line(str(folder), 200)}: {more}"
 
 
 def _name(path: Path, folder: Path, source: Source) -> str:

@@ -1,34 +1,23 @@
 """A text that is called by name: a file command, a prompt template or a skill, as its file describes it. Pure."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.rules import HeadFields
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage import kinds
+from north_lsp.storage.kinds import Level, SourceId
 
 Kind = Literal["command", "prompt", "skill", "python"]
 Provider = Literal[
     "north", "claude", "claude-plugin", "agents", "codex", "gemini", "github", "opencode", "custom", "builtin"
 ]
 
-PRIORITIES: Mapping[Provider, int] = {
-    "north": 100,
-    "claude": 80,
-    "claude-plugin": 72,
-    "agents": 71,
-    "codex": 70,
-    "gemini": 60,
-    "github": 41,
-    "opencode": 40,
-    "custom": 20,
-    "builtin": 0,
-}
 _NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
 _FIRST_LINE_CHARACTERS = 60
 _NARROW_MODE, _OTHER_MODES = "ask", ("agent", "edit")
@@ -183,32 +172,43 @@ def _phases(value: object, problems: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phases))
 
 
-def settled(
-    found: Iterable[Template], taken: Iterable[str] = (), disabled: Collection[str] = ()
-) -> tuple[Template, ...]:
-    """Say which of them count: none that the user's settings name (`disabled`, as `kind:name`), and of several with the
-    same name North's own commands (`taken`), then by the provider's priority, the project's before the user's, and what
-    was found first."""
-    names = dict.fromkeys(taken, "a command of North's")
-    out: list[Template] = []
-    for one in sorted(found, key=_rank):
-        if item_of(one) in disabled:
-            out.append(replace(one, why="the setting `disabledItems` names it"))
-            continue
-        if one.applies and one.name in names:
-            out.append(replace(one, why=f"shadowed by {names[one.name]}"))
-            continue
-        if one.applies:
-            names[one.name] = one.shown
-        out.append(one)
-    return tuple(out)
-
-
 def item_of(one: Template) -> str:
     """Return what `disabledItems` calls a template."""
     kind = "command" if one.kind == "python" else one.kind
     return one.name if kind == "skill" else f"{kind}:{one.name}"
 
 
-def _rank(one: Template) -> tuple[int, bool]:
-    return -PRIORITIES[one.provider], one.level == "user"
+class Templates(kinds.Kind[Template]):
+    """Templates: those of all kinds share their names, also with North's own commands (`taken`). `unwanted` says why
+    the user does not want one; empty for one that is wanted."""
+
+    title = "Commands and skills"
+
+    def __init__(
+        self,
+        taken: Collection[str] = (),
+        disabled: Collection[str] = (),
+        unwanted: Callable[[Template], str] = lambda one: "",
+    ) -> None:
+        super().__init__(disabled)
+        self._taken = taken
+        self._unwanted = unwanted
+
+    def name(self, item: Template) -> str:
+        return item.name
+
+    def source(self, item: Template) -> SourceId:
+        return item.provider
+
+    def level(self, item: Template) -> Level:
+        return item.level
+
+    def shown(self, item: Template) -> str:
+        return item.shown
+
+    def called(self, item: Template) -> str:
+        return item_of(item)
+
+    def why(self, item: Template) -> str:
+        shadowed = "shadowed by a command of North's" if item.name in self._taken else ""
+        return self._unwanted(item) or item.why or shadowed

@@ -11,6 +11,7 @@ from north_lsp.agent.context.files import MAX_BYTES, MAX_TOTAL_BYTES
 from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.project import ProjectContext, load_project
 from north_lsp.agent.context.report import Report, context_items
+from north_lsp.agent.context.rules import Rule, parse_rule
 from north_lsp.agent.context.system_prompt import joined, system_sections
 from north_lsp.agent.context.telling import MAX_BYTES as MAX_TOLD
 from north_lsp.agent.context.telling import rules_for
@@ -184,3 +185,54 @@ def test_the_instructions_have_a_section_for_each_behavior(disk: Disk) -> None:
     places = [(shown.index(f"<{name}>"), shown.index(f"</{name}>")) for name in wanted.split()]
     assert places == sorted(places)
     assert len(shown.encode()) < 4_096
+
+
+def test_a_rule_of_a_stronger_source_counts_though_a_weaker_one_is_nearer(disk: Disk) -> None:
+    disk.write(
+        {
+            "repo/.north/rules/style.md": "North's, of the repository.", "repo/.claude/rules/style.md": "Further away.",
+            "repo/a/.claude/rules/style.md": "Claude's, of the root.", "repo/.north/rules/own.md": "Of the repository.",
+            "repo/a/.claude/rules/near.md": "Nearer.", "repo/.claude/rules/near.md": "Further away.",
+        }
+    )  # fmt: skip
+    subprocess.run(["git", "init", "-q", disk.folder / "repo"], check=True)
+    rules = {one.body: one.why for one in disk.load("repo/a").rules}
+    assert {body for body, why in rules.items() if not why} == {
+        "North's, of the repository.", "Of the repository.", "Nearer.",
+    }  # fmt: skip
+    assert rules["Claude's, of the root."] == f"shadowed by {disk.folder}/repo/.north/rules/style.md"
+
+
+def test_of_two_tools_with_the_same_priority_one_goes_first_whole(disk: Disk) -> None:
+    disk.write({"home/.cursor/rules/global_rules.md": "Cursor.", "repo/.windsurf/rules/global_rules.md": "Windsurf."})
+    assert {one.body: one.why.partition(" ")[0] for one in disk.load().rules} == {
+        "Cursor.": "",
+        "Windsurf.": "shadowed",
+    }
+
+
+def test_a_rule_above_two_roots_holds_in_the_one_that_has_none_of_its_name(disk: Disk) -> None:
+    disk.write({"repo/.north/rules/style.md": "Everywhere.", "repo/a/.claude/rules/style.md": "Only here."})
+    disk.write({"repo/.claude/rules/both.md": "Everywhere.", "repo/a/.north/rules/both.md": "Only here."})
+    subprocess.run(["git", "init", "-q", disk.folder / "repo"], check=True)
+    used = [(one.name, one.body) for one in disk.load("repo/a", "repo/b").rules if one.applies]
+    assert used == [("both", "Only here."), ("style", "Everywhere."), ("both", "Everywhere.")]
+
+
+def test_rules_that_cannot_be_read_for_a_reason_that_nobody_knows_cost_no_others(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk.write(
+        {"repo/.north/rules/a.md": "Mine.", "repo/.claude/rules/b.md": "Not read.", "repo/.cursorrules": "Cursor."}
+    )
+
+    def parse(text: str, about: Rule) -> Rule:
+        if "Not read" in text:
+            raise AttributeError("a bug")
+        return parse_rule(text, about)
+
+    monkeypatch.setattr("north_lsp.agent.context.sources.parse_rule", parse)
+    project = disk.load()
+    assert [one.body for one in project.rules if one.applies] == ["Mine.", "Cursor."]
+    told = "Rules of Claude Code cannot all be read (AttributeError: a bug"
+    assert [one.startswith(told) for one in project.all_problems] == [True]

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.context.documents import Level, cut, framed, plain, size_of
+from north_lsp.agent.context.documents import cut, framed, plain, size_of
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.globs import check_glob, matching_glob, split_globs
-from north_lsp.agent.context.rules import Provider, Rule, parse_rule, settled
+from north_lsp.agent.context.rules import Provider, Rule, Rules, parse_rule
 from north_lsp.agent.prompts import fill
+from north_lsp.storage.kinds import Level
 
 
 def rule(text: str, name: str = "r", provider: Provider = "north", level: Level = "project") -> Rule:
@@ -110,7 +111,7 @@ def test_of_two_rules_with_one_name_the_stronger_source_counts_and_the_project_b
         rule("e", name="other", provider="cline"),
         rule("f", name="item", provider="cline"),
     ]
-    found = {(one.provider, one.level, one.name): one.why for one in settled(rules, ("off", "rule:item"))}
+    found = {(one.provider, one.level, one.name): one.why for one in Rules(("off", "rule:item")).settled(rules).all}
     assert "disabledItems" in found["cline", "project", "item"]
     assert found["claude", "project", "r"] == ""
     assert found["claude", "user", "r"] == found["cursor", "project", "r"] == "shadowed by claude/project/r.md"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.agent.servers.config import Place, expanded, read_entry
 from north_lsp.agent.servers.sources import find_servers
 from north_lsp.storage.locations import Locations
@@ -180,6 +181,67 @@ def test_a_project_that_is_not_trusted_takes_no_name_and_no_place(tmp_path: Path
     assert len(listed.specs) + len(listed.shadowed) == 50
     used = find_servers([], root, home, locations, "used")
     assert {spec.origin for spec in used.specs} == {"project"}
+
+
+def test_servers_of_plugins_and_extensions_come_where_their_tools_do(tmp_path: Path) -> None:
+    root, home, config = (tmp_path / name for name in ("root", "home", "config"))
+
+    def servers(*names: str, of: str) -> str:
+        return json.dumps({"name": of, "mcpServers": {name: {"command": of} for name in names}})
+
+    files = {
+        home / ".claude.json": servers("a", of="claude"),
+        tmp_path / "plugin/.mcp.json": servers("a", "b", of="plugin"),
+        root / ".codex/config.toml": '[mcp_servers.b]\ncommand = "codex"\n[mcp_servers.c]\ncommand = "codex"\n',
+        home / ".gemini/extensions/x/gemini-extension.json": servers("c", "d", of="extension"),
+        root / ".cursor/mcp.json": servers("d", of="cursor"),
+        root / ".mcp.json": servers("b", "d", of="mcp.json"),
+    }
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    rows = {"plugin@market": {"installPath": str(tmp_path / "plugin")}}
+    (home / ".claude/plugins").mkdir(parents=True)
+    (home / ".claude/plugins/installed_plugins.json").write_text(json.dumps({"plugins": rows}))
+    given = [ServerSpec("c", "client", "the editor", command="client", via="client")]
+    locations = Locations(config, tmp_path / "data", tmp_path / "state")
+    found = find_servers(given, root, home, locations, "used")
+    assert {spec.name: (spec.command, spec.via) for spec in found.specs} == {
+        "a": ("claude", "claude"), "b": ("plugin", "claude-plugin"), "c": ("client", "client"),
+        "d": ("extension", "gemini"),
+    }  # fmt: skip
+    assert [(spec.name, spec.via) for spec in found.shadowed] == [
+        ("a", "claude-plugin"), ("b", "codex"), ("c", "codex"), ("c", "gemini"), ("d", "cursor"), ("b", "mcp-json"),
+        ("d", "mcp-json"),
+    ]  # fmt: skip
+
+
+def test_what_fails_in_one_file_and_too_many_servers_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, home = tmp_path / "root", tmp_path / "home"
+    names = ("s0", "broken")
+    for path, wanted in (
+        (root / ".cursor/mcp.json", names),
+        (root / ".mcp.json", [f"s{number}" for number in range(60)]),
+        (home / ".codex/config.toml", ()),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"mcpServers": {name: {"command": str(path)} for name in wanted}}) if wanted else "")
+
+    def read(name: str, entry: object, place: Place) -> tuple[ServerSpec, list[str]]:
+        if name == "broken":
+            raise RuntimeError("a bug")
+        return read_entry(name, entry, place)
+
+    monkeypatch.setattr("north_lsp.agent.servers.sources.read_entry", read)
+    found = find_servers([], root, home, Locations(tmp_path, tmp_path, tmp_path), "used")
+    assert len(found.specs) + len(found.shadowed) == 50
+    assert found.specs[0].via == "cursor"
+    assert [one.partition(", test_")[0] for one in found.problems] == [
+        "MCP servers of Cursor cannot all be read (RuntimeError: a bug",
+        ".mcp.json: more than 50 MCP servers; the rest is left out",
+    ]
 
 
 def test_an_entry_is_shown_whole_but_for_keys() -> None:

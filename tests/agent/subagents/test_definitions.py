@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.context.documents import Place
-from north_lsp.agent.subagents.definition import NotAnAgent, Source, parse_definition
+from north_lsp.agent.subagents.definition import Definition, NotAnAgent, Source, parse_definition
 from north_lsp.agent.subagents.sources import bundled, load_definitions
 from north_lsp.agent.subagents.tool_words import NEVER, chosen_tools
 from north_lsp.storage.locations import Locations
@@ -164,3 +164,42 @@ def test_agents_of_other_tools_and_of_the_repository_above_are_found(tmp_path: P
     assert {"read_file", "search_text"} <= names
     assert not {"edit_replace_exact", "shell_run"} & names
     assert chosen_tools(planner.tools, TOOLS)[1] == []
+
+
+def test_agents_of_plugins_come_after_those_of_all_tools_and_before_norths_own(
+    tmp_path: Path, locations: Locations
+) -> None:
+    home = tmp_path / "home"
+    put(home / ".config/opencode/agent/a.md", text("both", body="Of opencode's."))
+    for name in ("both", "explore"):
+        put(tmp_path / f"plugin/agents/{name}.md", text(name, body="Of a plugin."))
+    rows = {"a@market": [{"scope": "user", "installPath": str(tmp_path / "plugin")}]}
+    put(home / ".claude/plugins/installed_plugins.json", json.dumps({"version": 2, "plugins": rows}))
+    known = load_definitions([], None, locations, home)
+    bodies = {one.name: one.body for one in known.used}
+    assert (bodies["both"], bodies["explore"]) == ("Of opencode's.", "Of a plugin.")
+
+
+def test_agents_that_the_settings_name_are_not_used(tmp_path: Path, locations: Locations) -> None:
+    put(locations.config / "agents/a.md", text("mine"))
+    known = load_definitions([], None, locations, tmp_path, ("agent:mine", "agent:explore"))
+    assert known.find("mine") is known.find("explore") is None
+    assert {one.why for one in known.all if one.why} == {"the setting `disabledItems` names it"}
+
+
+def test_a_folder_of_agents_that_fails_costs_no_others(
+    tmp_path: Path, locations: Locations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(locations.config / "agents/a.md", text("mine"))
+    put(tmp_path / ".codex/agents/b.md", text("broken", body="Raises."))
+
+    def parse(content: str, source: Source) -> Definition:
+        if "Raises." in content:
+            raise KeyError("a bug")
+        return parse_definition(content, source)
+
+    monkeypatch.setattr("north_lsp.agent.subagents.sources.parse_definition", parse)
+    known = load_definitions([], None, locations, tmp_path)
+    assert known.find("mine") is not None
+    told = "Agents of Codex cannot all be read (KeyError: 'a bug'"
+    assert [one.startswith(told) for one in known.problems] == [True]

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pytest
 
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
+from north_lsp.agent.templates.listing import templates_markdown
+from north_lsp.agent.templates.template import Template, parse_template
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import By, Trust
 from north_lsp.workspace.files.ignore import IgnoreRules
@@ -41,15 +44,19 @@ class ChangingTrust(Trust):
         return True, "user"
 
 
+def templates_of(root: Path, trust: Trust) -> ConversationTemplates:
+    locations = Locations(root.parent / "config", root.parent / "data", root.parent / "state")
+    workspace = Workspace(Roots.of(root), {root: IgnoreRules.of(root)}, unsaved, texts, Seen())
+    return ConversationTemplates(workspace, locations, {"HOME": str(root.parent)}, trust, ())
+
+
 async def test_what_was_read_before_the_trust_changed_does_not_come_out_last(tmp_path: Path) -> None:
     root = tmp_path / "repo"
     (root / ".north/commands").mkdir(parents=True)
     (root / ".north/commands/check.md").write_text("Check it.")
     locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
     trust = ChangingTrust(locations)
-    roots = Roots.of(root)
-    workspace = Workspace(roots, {root: IgnoreRules.of(root)}, unsaved, texts, Seen())
-    templates = ConversationTemplates(workspace, locations, {"HOME": str(tmp_path)}, trust, ())
+    templates = templates_of(root, trust)
     async with anyio.create_task_group() as group:
         group.start_soon(templates.load)
         await anyio.to_thread.run_sync(trust.reading.wait)
@@ -57,3 +64,32 @@ async def test_what_was_read_before_the_trust_changed_does_not_come_out_last(tmp
         await anyio.wait_all_tasks_blocked()
         trust.goes.set()
     assert templates.find("check") is None
+
+
+async def test_what_fails_in_one_folder_and_what_is_too_much_is_told_and_costs_no_other_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "repo"
+    many, broken, good = (root / name for name in (".claude/commands", ".codex/prompts", ".north/commands"))
+    for folder in (many, broken, good):
+        folder.mkdir(parents=True)
+        (folder / f"{folder.parent.name[1:]}.md").write_text("Look." if folder is not broken else "Raises.")
+    for number in range(200):
+        (many / f"x{number}.md").write_text("Look.")
+
+    def parse(text: str, about: Template) -> Template:
+        if text == "Raises.":
+            raise TypeError("a bug")
+        return parse_template(text, about)
+
+    monkeypatch.setattr("north_lsp.agent.templates.sources.parse_template", parse)
+    templates = templates_of(root, Trust(Locations(tmp_path, tmp_path, tmp_path), "project"))
+    await templates.load()
+    assert {"north", "claude", "x7"} <= {one.name for one in templates.offered}
+    assert [one.partition(", test_")[0] for one in templates.problems] == [
+        f"{many}: only the first 200 of 201 files are used",
+        "Commands and skills of Codex cannot all be read (TypeError: a bug",
+    ]
+    listed = templates_markdown(templates.all, templates.problems)
+    assert "**Problems**\n\n- " in listed
+    assert "(TypeError: a bug" in listed

@@ -130,7 +130,7 @@ def test_what_systems_put_beside_files_is_no_skill(project: Path) -> None:
     commands.mkdir()
     (commands / "._check.md").write_bytes(b"\x00\x05\x16\x07")
     (commands / "check.md").write_text("Check.")
-    found = {one.name for one in templates_of(project)._load() if one.level == "project"}
+    found = {one.name for one in templates_of(project)._load().all if one.level == "project"}
     assert found == {"skill:bake", "check"}
 
 
@@ -141,12 +141,12 @@ def test_of_a_package_in_a_repository_what_is_above_it_counts(project: Path) -> 
         (folder / ".claude/commands").mkdir(parents=True)
         (folder / ".claude/commands/check.md").write_text(text)
         (folder / f".claude/commands/of-{folder.name}.md").write_text(text)
-    found = {one.name: one for one in templates_of(package)._load() if one.level == "project"}
+    found = {one.name: one for one in templates_of(package)._load().all if one.level == "project"}
     assert set(found) == {"check", "of-web", "of-repo", "skill:bake"}
-    callable = {one.name: one.body for one in templates_of(package)._load() if one.applies and one.level == "project"}
+    callable = {one.name: one.body for one in templates_of(package)._load().used if one.level == "project"}
     assert callable["check"] == "Own."
     (package / ".claude/commands").rename(package / ".claude/old")
-    callable = {one.name: one.body for one in templates_of(package)._load() if one.applies and one.level == "project"}
+    callable = {one.name: one.body for one in templates_of(package)._load().used if one.level == "project"}
     assert callable["check"] == "Nearer."
     assert set(callable) == {"check", "of-packages", "of-repo", "skill:bake"}
     assert templates_of(package).skill("bake/more/steps.md") == "Knead."

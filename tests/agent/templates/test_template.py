@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.templates.bundled_templates import bundled_templates
-from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, parse_template, settled
+from north_lsp.agent.templates.template import NO_WISHES, Template, Templates, Wishes, parse_template
 
 
 def about(
@@ -100,16 +100,15 @@ def test_a_command_for_gemini_is_toml() -> None:
 
 def test_of_the_same_name_norths_own_counts_then_the_provider_then_the_project() -> None:
     body = "Look."
-    found = settled(
+    found = Templates(["undo"]).settled(
         [
             parse_template(body, about("review", provider="claude", file=".claude/commands/review.md")),
             parse_template(body, about("review", level="user", file="user/review.md")),
             parse_template(body, about("review")),
             parse_template(body, about("undo")),
-        ],
-        ["undo"],
+        ]
     )
-    whys = {(one.shown, one.why) for one in found}
+    whys = {(one.shown, one.why) for one in found.all}
     assert whys == {
         (".north/commands/review.md", ""),
         ("user/review.md", "shadowed by .north/commands/review.md"),
@@ -120,17 +119,15 @@ def test_of_the_same_name_norths_own_counts_then_the_provider_then_the_project()
 
 def test_what_the_settings_switch_off_cannot_be_called_and_takes_no_name() -> None:
     skill = about("skill:pdf", kind="skill", file=".north/skills/pdf/SKILL.md")
-    found = settled(
+    found = Templates(disabled=("skill:pdf", "command:review")).settled(
         [
             parse_template("---\ndescription: Fill\n---\nDo.", skill),
             parse_template("Look.", about("review")),
             parse_template("Look.", about("review", provider="claude", kind="prompt", file=".claude/review.md")),
-        ],
-        (),
-        ("skill:pdf", "command:review"),
+        ]
     )
     off = "the setting `disabledItems` names it"
-    assert {one.shown: one.why for one in found} == {
+    assert {one.shown: one.why for one in found.all} == {
         ".north/skills/pdf/SKILL.md": off,
         ".north/commands/review.md": off,
         ".claude/review.md": "",
