@@ -222,7 +222,8 @@ class Session(OnDemand):
 
     def typed(self) -> frozenset[str]:
         """Return the texts that the user typed so far."""
-        prompts = (one.entry for one in self._log.path() if isinstance(one.entry, PromptEntry) and not one.entry.by_north)
+        said = (one.entry for one in self._log.path())
+        prompts = (entry for entry in said if isinstance(entry, PromptEntry) and not entry.by_north)
         return frozenset(part.text for prompt in prompts for part in prompt.parts if isinstance(part, Words))
 
     @property

@@ -115,7 +115,8 @@ def parse(message: str) -> Order:
 _NOTES = lazy_pattern(r"\A(?:\[[^\n]*\]\n\n)+")
 _ATTACHMENT_START = lazy_pattern(r'^<(?:file|folder|selection)(?:-\d+)? path="', re.MULTILINE)
 _ATTACHMENT = lazy_pattern(
-    r'^<(?P<tag>(?:file|folder|selection)(?:-\d+)?) path="(?P<path>[^"\n]*)"(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',
+    r'^<(?P<tag>(?:file|folder|selection)(?:-\d+)?) path="(?P<path>[^"\n]*)"'
+    r'(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',
     re.MULTILINE,
 )
 
