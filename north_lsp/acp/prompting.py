@@ -9,6 +9,7 @@ import anyio
 from north_lsp.acp import params as read
 from north_lsp.acp.context import with_editor
 from north_lsp.acp.control import confirm_after, prompt_kind, unsent_fields
+from north_lsp.acp.previous_messages import newest_alone
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.events import QueuedPromptText
 from north_lsp.agent.session.session import Session
@@ -30,7 +31,8 @@ def prompt_methods(
     is answered."""
 
     async def prompt(params: Params, call: Call) -> object:
-        session, parts, kind = session_of(params), with_editor(params, read.prompt_parts(params)), prompt_kind(params)
+        session, kind = session_of(params), prompt_kind(params)
+        parts = with_editor(params, newest_alone(read.prompt_parts(params), session.typed))
         trace.belong_to(read.meta(params).get("traceparent"))
         async with prompting(session.id):
             answer = await _turn(session, call, lambda scope: session.intake.prompt(parts, scope, kind))

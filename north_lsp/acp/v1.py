@@ -135,7 +135,7 @@ def _locations(places: Sequence[Location]) -> list[dict[str, Any]]:
 
 
 def changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
-    return [_place(change.target, max(change.hunks[0].new_start, 1) if change.hunks else None) for change in files]
+    return [_place(change.target, change.first_changed_line) for change in files]
 
 
 def fenced(text: str, language: str) -> str:

@@ -13,7 +13,6 @@ from north_lsp.display import fenced, one_line, visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.edit.diff import unified
-from north_lsp.workspace.proposal import FileChange
 
 NAME = "chat.md"
 YOU, NORTH = "## You", "## North"
@@ -220,7 +219,7 @@ class ShownCall:
 def shown_call(ended: CallEnded, root: Path) -> ShownCall:
     """Return the line of a call, with links to what it looked at or changed, and its result."""
     places = [(location.path, location.line) for location in ended.locations]
-    places += [(change.target, _first_line(change)) for change in ended.files]
+    places += [(change.target, change.first_changed_line) for change in ended.files]
     links = [_link(path, line, root) for path, line in dict(places).items()]
     more = f" and {len(links) - _MOST_PLACES} more" if len(links) > _MOST_PLACES else ""
     listed = f" · {', '.join(links[:_MOST_PLACES])}{more}" if links else ""
@@ -229,15 +228,6 @@ def shown_call(ended: CallEnded, root: Path) -> ShownCall:
     return ShownCall(
         f"- {'✓' if ended.ok else '✗'} {one_line(ended.title, 200)}{listed}", "\n\n".join(parts) or "no output"
     )
-
-
-def _first_line(change: FileChange) -> int | None:
-    """Return the first changed line of a file."""
-    if not change.hunks:
-        return None
-    rows = change.hunks[0].text.split("\n")
-    unchanged = next((number for number, row in enumerate(rows) if not row.startswith(" ")), 0)
-    return max(change.hunks[0].new_start + unchanged, 1)
 
 
 def _link(path: Path, line: int | None, root: Path) -> str:

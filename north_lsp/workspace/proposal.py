@@ -81,6 +81,15 @@ class FileChange:
         return (self.path,) if self.new_path is None else (self.path, self.new_path)
 
     @property
+    def first_changed_line(self) -> int | None:
+        """The first line that changes, below the lines that its hunk shows unchanged; None where no lines do."""
+        if not self.hunks:
+            return None
+        rows = self.hunks[0].text.split("\n")
+        above = next((number for number, row in enumerate(rows) if not row.startswith(" ")), 0)
+        return max(self.hunks[0].new_start + above, 1)
+
+    @property
     def is_empty(self) -> bool:
         """Whether applying it would leave everything as it is."""
         return self.action == "update" and self.old_text == self.new_text and not self.encoding_changed

@@ -262,3 +262,18 @@ async def test_a_call_that_is_cancelled_before_it_has_a_title_is_named_and_ended
         calls = [params["update"] for params in client.raw.updates if params["update"].get("toolCallId")]
         assert [update["sessionUpdate"] for update in calls[:1]] in ([], ["tool_call"])
         assert not calls or calls[-1]["status"] == "failed"
+
+
+async def test_an_edit_is_where_its_first_changed_line_is(world: World, server: ModelServer) -> None:
+    (world.project / "a.py").write_text("".join(f"x{number} = {number}\n" for number in range(1, 9)))
+    edit = call("edit_replace_exact", path="a.py", old="x6 = 6", new="x6 = 7")
+    create = call("edit_create_file", path="b.py", content="y\n")
+    server.script(answer(call("read_file", path="a.py")), answer(edit), answer(create), answer(say("Done.")))
+    async with foreign(world) as client:
+        await client.prompt("Work")
+        asked = [question["toolCall"]["locations"] for question in client.questions]
+        updates = [params["update"] for params in client.raw.updates]
+        read, *ended = [update["locations"] for update in updates if update.get("status") == "completed"]
+    a, b = ([{"path": str(world.project / name), "line": line}] for name, line in (("a.py", 6), ("b.py", 1)))
+    assert asked == ended == [a, b]
+    assert read != a

@@ -132,10 +132,36 @@ def test_what_is_attached_is_no_request() -> None:
     assert order.tasks == (ExplainThis(),)
     assert order.attachments == (Attachment("a.py", "run ls\nfind x", (3, 4)),)
     assert parse('<file path="a.py">\nrun ls\n</file>').tasks == (ExplainThis(),)
+    closes_itself = '<file-2 path="a.html">\n</file>\nrun ls\n</file-2>'  # then the tag has a number
+    assert parse(f"find x\n\n{closes_itself}").attachments == (Attachment("a.html", "</file>\nrun ls"),)
+    assert parse('find x\n\n<folder path="a/">\nrun.py\n</folder>').tasks == (Find("x"),)
+
+
+def test_words_may_stand_below_what_is_attached() -> None:
+    files = '<file path="a.py">\nrun ls\n</file>\n\n<file path="b.py">\nfind x\n</file>\n\n'
+    order = parse(f"{files}run `pwd`\n")
+    assert order.tasks == (Run("pwd"),)
+    assert [each.path for each in order.attachments] == ["a.py", "b.py"]
+    assert parse(files).tasks == (ExplainThis(),)
+    assert parse(f"[a note]\n\n{files}explain this").tasks == (ExplainThis(),)
+    assert parse(f"find y\n\n{files}run `pwd`").tasks == (Find("y"),)  # below may be what an editor tells of itself
+
+
+def test_what_an_editor_pastes_below_the_words_is_no_request() -> None:
+    line = '\n\na/b.py:9-9\n\ndef greet(name: str) -> str: # "run ls"'
+    lines = "\n\na/b.py:9-11\n\n   9: def greet():\n   10: \n   11:     run ls\n\n   Expand...\n"
+    assert parse(f'replace "x" with "y"{line}').tasks == (Replace("x", "y"),)
+    assert parse(f'replace "x" with "y"{line}').attachments == (Attachment("a/b.py", ""),)
+    assert parse(f"explain this{lines}").tasks == (Read("a/b.py", (9, 11)),)
+    assert parse(f"run `ls`, then find greet{lines}").tasks == (Run("ls"), Find("greet"))
+    assert parse(lines).tasks == (Read("a/b.py", (9, 11)),)
+    quoted = 'create a.md with "see\n\na/b.py:1-2\n\nthere"'
+    assert parse(quoted).tasks == (Create("a.md", "see\n\na/b.py:1-2\n\nthere"),)
+    assert parse("explain this project\n\na/b.py:1-1\n\n" + '"""A module.').tasks == (Read("README.md"),)
 
 
 @pytest.mark.parametrize(
-    "piece", ["x by ", '"a ', "'a ", "then ", " ", "a;", "```\n", '<file path="a">\n', " in", "“a"]
+    "piece", ["x by ", '"a ', "'a ", "then ", " ", "a;", "```\n", '<file path="a">\n', " in", "“a", "\n\na:1-2"]
 )
 def test_long_texts_are_parsed_in_time(piece: str) -> None:
     parse(f"replace {piece * 3000}")

@@ -81,10 +81,6 @@ def comment_of(decision: EditDecision) -> dict[str, object]:
     return {"comment": decision.comment} if decision.comment else {}
 
 
-def first_line(change: FileChange) -> int:
-    return change.hunks[0].new_start if change.hunks else 1
-
-
 async def applied_row(workspace: Workspace, change: FileChange, unsaved: list[str]) -> Mapping[str, object]:
     """Describe what a file holds now, so that the model need not read it again. `unsaved` gets a notice if the editor
     has not saved it."""
@@ -114,7 +110,7 @@ async def applied_row(workspace: Workspace, change: FileChange, unsaved: list[st
     workspace.seen.wrote(change.target, text.tag)
     row["snapshot"] = f"{change.shown}#{text.tag}"
     if change.hunks:
-        start = first_line(change)
+        start = change.hunks[0].new_start
         end = change.hunks[-1].new_start + change.hunks[-1].new_lines - 1
         lines = text.text.split("\n")[start - 1 : min(end, start + _REGION_LINES - 1)]
         content = _short("\n".join(lines), _REGION_CHARACTERS)

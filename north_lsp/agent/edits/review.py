@@ -15,7 +15,6 @@ from north_lsp.agent.edits.model_report import (
     applied_row,
     changed_by_editor,
     comment_of,
-    first_line,
     rejected_for_model,
 )
 from north_lsp.agent.edits.new_problems import problems_before, with_new_problems
@@ -199,7 +198,7 @@ class EditReviewer:
         if notices := list(dict.fromkeys([*accepted.notices, *applied.notices, *unsaved])):
             data["notices"] = notices
         places = tuple(
-            Location(change.target, first_line(change)) for change in applied.files if change.action != "delete"
+            Location(change.target, change.first_changed_line) for change in applied.files if change.action != "delete"
         )
         done = _counted(f"{title}{_left_out(proposal, accepted, 'partial' in rejected)}", applied.files)
         return Result(ok(data), False, CallEnded(proposal.tool_call_id, done, True, "", applied.files, places))

@@ -18,6 +18,7 @@ from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
+from north_lsp.agent.log.messages import PromptEntry, Words
 from north_lsp.agent.log.projection import mode_shown
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
@@ -218,6 +219,12 @@ class Session(OnDemand):
     @property
     def message_count(self) -> int:
         return sum(one.is_message for one in self._log.path())
+
+    def typed(self) -> frozenset[str]:
+        """Return the texts that the user typed so far."""
+        said = (one.entry for one in self._log.path())
+        prompts = (entry for entry in said if isinstance(entry, PromptEntry) and not entry.by_north)
+        return frozenset(part.text for prompt in prompts for part in prompt.parts if isinstance(part, Words))
 
     @property
     def is_busy(self) -> bool:

@@ -103,32 +103,57 @@ class Order:
 
 def parse(message: str) -> Order:
     """Return the tasks in a user message, in their order; `Help` alone if none was understood."""
-    first = _ATTACHMENT_START.search(message)
-    words = _NOTES.sub("", message if first is None else message[: first.start()])
-    attachments = () if first is None else tuple(_attachments(message[first.start() :]))
-    if attachments and not words.strip():
-        return Order((ExplainThis(),), attachments)
-    return Order(tuple(_tasks(words)), attachments)
+    words, attachments = _without_attachments(message)
+    words, pasted = _without_pasted(words)
+    if pasted is not None:
+        attachments = (Attachment(pasted.path, ""), *attachments)
+    tasks = _tasks(words) if words.strip() or not attachments else [ExplainThis()]
+    return Order(tuple(pasted if pasted and isinstance(task, ExplainThis) else task for task in tasks), attachments)
 
 
 # North's own notes before the user's words, one bracketed line each; they are not requests.
 _NOTES = lazy_pattern(r"\A(?:\[[^\n]*\]\n\n)+")
-_ATTACHMENT_START = lazy_pattern(r'^<(?:file|selection) path="', re.MULTILINE)
+_ATTACHMENT_START = lazy_pattern(r'^<(?:file|folder|selection)(?:-\d+)? path="', re.MULTILINE)
 _ATTACHMENT = lazy_pattern(
-    r'^<(?P<tag>file|selection) path="(?P<path>[^"\n]*)"(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',
+    r'^<(?P<tag>(?:file|folder|selection)(?:-\d+)?) path="(?P<path>[^"\n]*)"'
+    r'(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',
     re.MULTILINE,
 )
 
 
-def _attachments(text: str) -> Iterator[Attachment]:
-    at = 0
-    while (found := _ATTACHMENT.search(text, at)) is not None:
-        end = text.find(f"</{found['tag']}>", found.end())
+def _without_attachments(message: str) -> tuple[str, tuple[Attachment, ...]]:
+    """Return the user's words, which stand above the attachments or, from clients that name files first, below them."""
+    first = _ATTACHMENT_START.search(message)
+    if first is None:
+        return _NOTES.sub("", message), ()
+    attachments: list[Attachment] = []
+    at = first.start()
+    while (found := _ATTACHMENT.search(message, at)) is not None:
+        closing = f"</{found['tag']}>"
+        end = message.find(closing, found.end())
         if end < 0:
-            return
+            at = len(message)
+            break
         lines = (int(found["from"]), int(found["to"])) if found["from"] else None
-        yield Attachment(found["path"], text[found.end() : end].removesuffix("\n"), lines)
-        at = end
+        attachments.append(Attachment(found["path"], message[found.end() : end].removesuffix("\n"), lines))
+        at = end + len(closing)
+    above = _NOTES.sub("", message[: first.start()])
+    return above if above.strip() else message[at:], tuple(attachments)
+
+
+# What an editor pastes below the words (agent-shell does): a paragraph that is a place, and the lines that are there.
+_PLACE = lazy_pattern(r"(?:\A|\n\s*\n)(?P<path>[^\s:\0]+):(?P<from>\d{1,9})-(?P<to>\d{1,9})[ \t]*(?:\n\s*\n|\Z)")
+
+
+def _without_pasted(words: str) -> tuple[str, Read | None]:
+    """Return the words above a pasted place, and what reads it."""
+    if _PLACE.search(words) is None:
+        return words, None
+    quotes = _Quotes(words)
+    found = _PLACE.search(quotes.masked)
+    if found is None:  # it is quoted
+        return words, None
+    return quotes.raw(quotes.masked[: found.start()]), Read(found["path"], (int(found["from"]), int(found["to"])))
 
 
 # -- quoted texts ------------------------------------------------------------------------------------------------------

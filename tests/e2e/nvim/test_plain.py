@@ -38,6 +38,12 @@ def act(nvim: Nvim, title: str) -> None:
     nvim.lua(f"local title = ... vim.lsp.buf.code_action({{ apply = true, filter = {wanted} }})", title)
 
 
+def test_without_a_file_there_is_no_server_and_a_word_about_it(bed: Bed) -> None:
+    with bed.nvim("-c", "enew", init=configuration()) as nvim:
+        nvim.command("NorthChat")
+        assert "North starts with the first file that you open" in str(nvim.lua("return vim.fn.execute('messages')"))
+
+
 def test_a_conversation_in_the_document(bed: Bed) -> None:
     with bed.nvim(init=configuration(), NORTH_OFFLINE_DELAY_MS="5") as nvim:
         open_chat(nvim)
