@@ -38,6 +38,7 @@ _INTERRUPT_SECONDS = 2.0
 _ASK_SECONDS = 0.3
 _PROBE_SECONDS = 1.0
 _STUCK_TIMES = 2
+_SILENT_TIMES = 5
 _MARK_SECONDS = 0.25
 _POLL_SECONDS = 0.01
 _REST_SECONDS = 0.3
@@ -335,14 +336,20 @@ class Bash:
         async def ask_again() -> None:
             """Have the shell report if it gave up the line for that: it does when it is interrupted as it reads."""
             idle = 0
+
+            def is_lost() -> bool:  # not after `exec`: whatever is there then has its own way to end
+                is_shell = self.alive and catches(self.pid, systems.SIGVTALRM)
+                return is_shell and self._is_idle() and not answered.is_set()
+
             while True:
                 await anyio.sleep(_POLL_SECONDS)
-                idle = idle + 1 if self._is_idle() and not answered.is_set() else 0
+                idle = idle + 1 if is_lost() else 0
                 if idle == _LOST_TIMES:
                     idle = 0
                     send([self.pid], signal.SIGINT)  # it gives up the rest of the line, too
                     await anyio.sleep(_POLL_SECONDS * _LOST_TIMES)  # a busy machine lets it do so late
-                    await self._channels.tell(reporting(self._nonce))
+                    if is_lost():
+                        await self._channels.tell(reporting(self._nonce))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(listen)
@@ -406,20 +413,19 @@ class Bash:
     async def _reported(self, nonce: str) -> int | None:
         """Wait for the shell's report and return the exit code; None if the shell ended instead. Reports for an earlier
         command are skipped. What of a report was read before a wait was cancelled counts for the next one."""
-        stuck = 0
+        stuck = silent = 0
         while True:
             record: str | None = None
             with anyio.move_on_after(_PROBE_SECONDS):
                 record = await self._channels.next_record()
-            if record is None and self._code is None:
-                stuck = stuck + 1 if self._is_stuck() else 0
-                if stuck < _STUCK_TIMES:
-                    continue
-                return None
-            if (
-                record is None
-            ):  # after its end a command has no influence any more: a shell that does not go on is broken
-                return None
+            if record is None:
+                stuck, silent = stuck + 1 if self._is_stuck() else 0, silent + 1
+                # After its end a command has no influence any more: a shell that does not go on then is broken, or the
+                # machine is busy.
+                if stuck >= _STUCK_TIMES or (self._code is not None and silent >= _SILENT_TIMES):
+                    return None
+                continue
+            silent = 0
             if not record and self._channels.ended:
                 if self._code is None:
                     await self._process_end()

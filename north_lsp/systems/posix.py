@@ -1,6 +1,7 @@
 """What North asks of Linux and macOS. `windows/` has the same names for Windows; who imports them takes them from
 `north_lsp.systems`. Imports nothing of ours."""
 
+import errno
 import os
 import signal
 import sys
@@ -174,10 +175,13 @@ def open_terminal() -> tuple[int, int]:
 
 
 def count_unread(descriptor: int, count: bytearray) -> None:
-    """Write how many bytes of a pipe nobody has read into `count`, as a C integer. Raises OSError."""
+    """Write how many bytes of a pipe nobody has read into `count`, as a C integer. `descriptor` is the end that writes.
+    Raises OSError, on macOS always: there that end says of itself that it has nothing to read."""
     import fcntl
     import termios
 
+    if sys.platform == "darwin":
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
     fcntl.ioctl(descriptor, termios.FIONREAD, count)
 
 
