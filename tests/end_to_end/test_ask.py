@@ -78,7 +78,7 @@ async def test_a_question_that_no_call_asks_ends_for_a_client_that_takes_it_for_
 ) -> None:
     async with client_of(world, **NORTH if knows else {}) as client:
         session = await new_session(client, world)
-        shown = answering(client, "reset", "keep", None)
+        shown = answering(client, *(("reset", "keep") if knows else ("allow_once", "reject_once")), None)
         for _ in range(3):
             await prompt(client, session, "/costs reset")
     calls = [one["toolCall"]["toolCallId"] for one in shown]

@@ -11,6 +11,7 @@ from tests.end_to_end.world import SERVER, World
 from tests.support.client import raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
+from tests.support.selecting import selected
 
 GAP = "#\n" * 10
 OLD = f"ITEM = 1\n{GAP}ITEM = 2\n{GAP}ITEM = 3\n"
@@ -37,8 +38,8 @@ async def decide(
 
     async def handler(params: dict[str, Any]) -> dict[str, Any]:
         asked.update(params)
-        outcome = {"outcome": "selected", "optionId": option}
-        return {"outcome": outcome, "_meta": {"north": extra(str(path)) if callable(extra) else extra}}
+        more = extra(str(path)) if callable(extra) else extra
+        return {**selected(params, option), "_meta": {"north": more}}
 
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         client.handlers["session/request_permission"] = handler

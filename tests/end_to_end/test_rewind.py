@@ -15,6 +15,7 @@ from tests.support.client import RawAcpClient, RpcFailure
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Gate, Say, Think, answer, call
+from tests.support.selecting import selected
 
 NORTH = {"events": True}
 
@@ -406,6 +407,10 @@ async def test_no_model_no_summary(world: World) -> None:
         assert (await rewind(client, session, first))["moved"]
 
 
+_KINDS = {"stay": "reject_once", "none": "allow_once", "summarize": "allow_always"}
+"""The ids that a client gets which does not know North."""
+
+
 async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server: ModelServer) -> None:
     summarize(world)
     asked: list[str] = []
@@ -414,7 +419,9 @@ async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server:
         async def type_(text: str, option: str = "") -> str:
             async def permit(params: dict[str, Any]) -> dict[str, Any]:
                 asked.append(params["toolCall"]["title"])
-                return {"outcome": {"outcome": "selected", "optionId": option}}
+                offered = {row["optionId"] for row in params["options"]}
+                chosen = option if option in offered else _KINDS.get(option, "")
+                return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
             client.handlers["session/request_permission"] = permit
             client.updates.clear()
@@ -592,7 +599,7 @@ async def test_slash_commands_do_it_for_every_client(world: World, server: Model
     async with conversation(world) as (client, session):
 
         async def accept(params: dict[str, Any]) -> dict[str, Any]:
-            return {"outcome": {"outcome": "selected", "optionId": "accept"}}
+            return selected(params, "accept")
 
         client.handlers["session/request_permission"] = accept
         await two_edits(client, server, session)
