@@ -63,6 +63,11 @@ SOURCES: Mapping[SourceId, Source] = {
 _PLACES = {id: at for at, id in enumerate(SOURCES)}
 
 
+def via(source: SourceId, level: Level) -> str:
+    """Say for people whose folder an item comes from, and whether that is the project's or the user's."""
+    return f"via {SOURCES[source].title}, {level}"
+
+
 @dataclass(frozen=True, slots=True)
 class Loader(Generic[_Item]):
     """Finds the items of a source, or a part of them, and says what is wrong on the way, a line each."""

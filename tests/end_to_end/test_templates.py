@@ -78,7 +78,8 @@ async def test_commands_of_other_tools_and_of_the_user_are_found(world: World, s
         await prompt(client, session, "/skills")
     assert "Two: a b" in last_prompt(server)
     told = "\n".join(notices(client))
-    assert "`/undo`: Never called. (.north/commands/undo.md). Not used: shadowed by a command of North's." in told
+    where = "via North, project: .north/commands/undo.md"
+    assert f"`/undo`: Never called. ({where}). Not used: shadowed by a command of North's." in told
 
 
 async def test_what_the_user_typed_is_what_is_shown_and_comes_back(world: World, server: ModelServer) -> None:

@@ -15,6 +15,7 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Message, ToolResult, ToolSpec, UserMessage
 from north_lsp.providers.model import Model
+from north_lsp.storage.kinds import via
 
 _MOST_TOOLS = 10
 _SUMMARY = "<summary>"
@@ -156,7 +157,7 @@ def context_items(project: ProjectContext) -> list[Item]:
     """List all rules and context files that were found, those that are not used, too."""
     rules = [
         Item(
-            "rule", one.name, f"{one.provider}, {one.level}", one.shown, " and ".join(one.buckets), size_of(one.body),
+            "rule", one.name, via(one.provider, one.level), one.shown, " and ".join(one.buckets), size_of(one.body),
             *_state(one.why),
         )
         for one in project.rules

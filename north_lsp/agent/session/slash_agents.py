@@ -6,10 +6,12 @@ from north_lsp.agent.prompts import render
 from north_lsp.display import money, one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.slash.base import CommandError
+from north_lsp.storage.kinds import via
 
 if TYPE_CHECKING:
     from north_lsp.agent.ports.events import TaskRow
     from north_lsp.agent.session.live import LiveSession
+    from north_lsp.agent.subagents.definition import Source
 
 _LONGEST = 40_000
 
@@ -23,7 +25,7 @@ class AgentsHost:
     async def agents(self) -> str:
         known = await self._worker.agents.known()
         rows = [
-            f"- **{visible(one.name)}** ({visible(one.source.shown)}"
+            f"- **{visible(one.name)}** ({_place(one.source)}"
             f"{f', not used: {visible(one.why)}' if one.why else ''}): {visible(one.description)}"
             for one in known.all
         ]
@@ -59,3 +61,8 @@ def _line(row: "TaskRow") -> str:
     cost = f", {money(row.cost_usd)}" if row.cost_usd else ""
     state = WORDS.get(row.state, row.state)
     return f"- `{row.id}` **{visible(row.agent)}**{described}: {state}{action} ({row.tokens:,} tokens{cost})"
+
+
+def _place(source: "Source") -> str:
+    shown = visible(source.shown)
+    return shown if source.whose == "builtin" else f"{via(source.family, source.whose)}: {shown}"
