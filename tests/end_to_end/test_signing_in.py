@@ -18,7 +18,7 @@ from north_lsp.providers.keys.sign_in import Grant
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_context import notices
-from tests.end_to_end.test_faults import prompt, texts
+from tests.end_to_end.test_faults import configure, prompt, texts
 from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_secrets_campaign import agree
 from tests.end_to_end.test_turns import conversation
@@ -194,15 +194,19 @@ async def test_a_client_is_offered_to_sign_in_to_each_provider(world: World, ser
     assert kept(world)["access"] == "token-1-0123456789"
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["in the folder", "named by the setting"])
 async def test_a_client_is_offered_to_sign_in_to_the_provider_of_an_extension(
-    world: World, server: ModelServer
+    world: World, server: ModelServer, named: bool
 ) -> None:
     company(world, server.url)
+    folder = world.folder / ("elsewhere" if named else "config/extensions")
+    if named:
+        configure(world, extensions=[str(folder)])
     (there,) = json.loads((world.folder / "config/models.json").read_text())["providers"].values()
-    (world.folder / "config/extensions").mkdir()
+    folder.mkdir()
     code = f"def setup(api):\n    api.register_provider({there | {'id': 'mine', 'name': 'Mine'}!r})\n"
-    (world.folder / "config/extensions/mine.py").write_text(code)
-    (world.folder / "config/extensions/broken.py").write_text("oauth = 1 / 0\n")
+    (folder / "mine.py").write_text(code)
+    (folder / "broken.py").write_text("oauth = 1 / 0\n")
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         answer = await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         assert [one["id"] for one in answer["authMethods"]] == ["api-key", "sign-in:company", "sign-in:mine"]

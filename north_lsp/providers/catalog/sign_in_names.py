@@ -8,13 +8,15 @@ from pathlib import Path
 from north_lsp.providers.catalog.models_path import find_file
 from north_lsp.storage.locations import Locations
 
+_SETTINGS = ("config.json", "config.yml")
+
 
 def sign_in_names(environ: Mapping[str, str]) -> Sequence[str]:
     """Return the ids of the providers of `models.yml` and of extensions that users sign in to, none of a file with
     errors. Runs the extensions' code, if one of them seems to have any."""
     locations = Locations.from_environment(environ)
     try:
-        if any(b"oauth" in path.read_bytes() for path in _extensions(locations.config)):
+        if any(b"oauth" in path.read_bytes() for path in _extensions(locations)):
             return _of_catalog(locations, environ)
         path = find_file(locations.config)
         if path is None or not path.is_file() or b"oauth" not in path.read_bytes():
@@ -34,8 +36,15 @@ def _of_catalog(locations: Locations, environ: Mapping[str, str]) -> Sequence[st
     return [info.id for info in known.providers if info.sign_in is not None]
 
 
-def _extensions(config: Path) -> Iterator[Path]:
-    """Yield the files of North's own folder of extensions."""
-    folder = config / "extensions"
+def _extensions(locations: Locations) -> Iterator[Path]:
+    """Yield the files of North's own folder of extensions, and of what the setting `extensions` names: the settings are
+    read only where a file of theirs has that word."""
+    folder = locations.config / "extensions"
     if os.path.isdir(folder):
         yield from (path for path in (*folder.glob("*.py"), *folder.glob("*/*.py")) if path.is_file())
+    files = (locations.config / name for name in _SETTINGS)
+    if any(b"extensions" in path.read_bytes() for path in files if path.is_file()):
+        from north_lsp.providers.catalog.extension_places import places_of
+        from north_lsp.storage.user_settings import load_settings
+
+        yield from places_of(locations.config, load_settings(locations).models).enabled()
