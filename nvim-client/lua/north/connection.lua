@@ -93,7 +93,6 @@ local function give_up()
   local cut = state.cut
   state.cut, state.ending = {}, nil
   give_back_waiting(prompts.untaken(cut))
-  let_go()
   state.show()
 end
 
@@ -145,9 +144,11 @@ end
 local function tell_of_restart(queued)
   local cut, replayed = state.cut, state.replayed
   local first = cut[1]
-  -- Of the same words twice, those that are there may be the ones before.
-  local is_there = first and replayed and (first.begun or first.text ~= state.previous)
-  local is_kept = is_there and vim.startswith(vim.trim(replayed), vim.trim(first.text))
+  local is_kept = first and replayed and first.begun -- whatever was said after it
+  if first and replayed and not is_kept then
+    -- Of the same words twice, those that are there may be the ones before.
+    is_kept = first.text ~= state.previous and vim.startswith(vim.trim(replayed), vim.trim(first.text))
+  end
   if state.ending then
     local words = ("North's server ended (%s) and was started again."):format(state.ending)
     words = is_kept and words .. " The turn that ran was not finished: ask again to continue." or words
@@ -207,15 +208,17 @@ function M.hold()
     end
     local waiting = state.waiting
     state.held, state.waiting = nil, {}
-    if show then
-      show()
-    end
+    local is_shown, problem = pcall(show or function() end)
     state.waiting = vim.list_extend(waiting, state.waiting)
-    if state.phase == "ready" and state.session_id ~= id then -- they were meant for one that does not come
+    local comes = is_shown and state.phase ~= "stopped" and (state.phase ~= "ready" or state.session_id == id)
+    if not comes then -- they were meant for one that is not shown
       unsent.take_back(take_words())
     end
     go_on()
     state.show()
+    if not is_shown then
+      error(problem, 0)
+    end
   end)
 end
 
@@ -253,6 +256,7 @@ local function ended(code, signal)
     local words = "North's server ended again (%s). See :checkhealth north; the next prompt starts it once more."
     chat.add_notice(words:format(how), "error")
     give_up()
+    let_go()
     state.ending = how
     return
   end

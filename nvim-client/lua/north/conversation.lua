@@ -42,7 +42,7 @@ chat.set_words(greeting.lines, greeting.facts)
 attachments.on_change(prompt.show)
 prompt.set({
   send = function(text)
-    history.reset(prompt.buffer())
+    history.reset(prompt.buffer(), text)
     M.ask(text)
   end,
   nothing = function()
@@ -255,7 +255,7 @@ local function leave(following)
   permission.withdraw_all()
   terminals.end_all() -- the server cannot: its conversation is not open here any more
   local left = prompts.untaken(state.cut)
-  vim.list_extend(left, vim.list_slice(prompts.cut({ stop_reason = "cancelled" }), 2))
+  vim.list_extend(left, prompts.untaken(prompts.cut({ stop_reason = "cancelled" })))
   vim.list_extend(left, steering.let_go())
   unsent.take_back(vim.list_extend(left, state.waiting))
   state.cut, state.waiting, state.held, state.replacing = {}, {}, nil, false

@@ -61,9 +61,16 @@ end
 ---Forget where one is: the next time begins with the prompt that was sent last, or with what was being typed before
 ---another one was gone to.
 ---@param buffer integer
-function M.reset(buffer)
+---@param sent? string what has been sent from there
+function M.reset(buffer, sent)
   local walk = walks[buffer]
   walks[buffer], asked[buffer] = nil, nil
+  if sent and drafts[buffer] then
+    local stood_on = walk and drafts[buffer][walk.place]
+    drafts[buffer] = vim.tbl_filter(function(one)
+      return one ~= stood_on and one ~= vim.trim(sent)
+    end, drafts[buffer])
+  end
   local draft = walk and walk.place ~= 0 and vim.trim(table.concat(walk.left[0] or {}, "\n")) or ""
   if draft ~= "" then
     drafts[buffer] = drafts[buffer] or {}

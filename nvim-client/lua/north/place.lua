@@ -16,12 +16,16 @@ end
 ---@return fun(): boolean is_still whether that is where the user still is
 function M.here()
   local window, buffer, mode = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf(), vim.api.nvim_get_mode().mode
-  local is_float = vim.api.nvim_win_get_config(window).relative ~= ""
+  local below, below_buffer
+  if vim.api.nvim_win_get_config(window).relative ~= "" then -- a picker that is about to close
+    below = vim.fn.win_getid(vim.fn.winnr("#"))
+    below_buffer = below ~= 0 and vim.api.nvim_win_get_buf(below) or nil
+  end
   return function()
     if has_begun_to_type(mode) then
       return false
-    elseif not vim.api.nvim_win_is_valid(window) then
-      return is_float -- a picker that was about to close
+    elseif below_buffer and not vim.api.nvim_win_is_valid(window) then
+      window, buffer = below, below_buffer
     end
     return vim.api.nvim_get_current_win() == window and vim.api.nvim_get_current_buf() == buffer
   end

@@ -8,6 +8,8 @@ local unsent = require("north.unsent")
 
 local M = {}
 
+local AUTH_REQUIRED = -32000
+
 ---Show the conversation that a slash command asked for, now that it is answered.
 function M.take_wanted()
   local wanted = state.wanted
@@ -25,6 +27,30 @@ local function show_prompt(prompt)
   end
 end
 
+---Take back what the server does not send, but for what comes back by itself: prompts, and words for the turn.
+---@param queued any rows of `{ id, text }`
+local function take_back_told(queued)
+  local known = vim.list_extend(vim.list_extend(vim.list_slice(state.prompts), state.steers), state.returned)
+  local items = unsent.of_server(queued, known, function(one)
+    one.was_told = true
+  end)
+  state.returned = vim.tbl_filter(function(one)
+    return not one.was_told
+  end, state.returned)
+  unsent.take_back(items)
+end
+
+---Take back, in their order, what was given up when the turn was stopped.
+local function take_back_given_up()
+  local is_answered = not vim.iter(state.prompts):any(function(one)
+    return one.stopped
+  end)
+  if is_answered then
+    unsent.take_back(state.given_up)
+    state.given_up = {}
+  end
+end
+
 ---@param prompt north.Prompt
 ---@param error table?
 ---@param result table?
@@ -32,19 +58,22 @@ local function answered(prompt, error, result)
   local stop_reason = result and result.stopReason
   if error then
     chat.add_notice(error.message or "the turn failed", "error")
-    unsent.give_back(prompt.begun and {} or { prompt }) -- the server refused it
+    -- The server refused it; it has it all the same if only a key is missing.
+    local give = error.code == AUTH_REQUIRED and unsent.take_back or unsent.give_back
+    give(prompt.begun and {} or { prompt })
   elseif stop_reason == "cancelled" and prompt.visible then
     chat.add_stop()
   elseif stop_reason == "cancelled" and not prompt.withdrawn then
     chat.add_notice("Given up: " .. prompt.text)
-    unsent.take_back({ prompt })
+    table.insert(state.given_up, prompt)
   elseif stop_reason ~= "end_turn" and stop_reason ~= "cancelled" then
     chat.add_notice(("Ended: %s"):format(stop_reason), "warning")
   end
-  unsent.take_back(unsent.of_server(vim.tbl_get(result or {}, "_meta", "north", "queued"), state.prompts))
+  take_back_told(vim.tbl_get(result or {}, "_meta", "north", "queued"))
   state.prompts = vim.tbl_filter(function(other)
     return other ~= prompt
   end, state.prompts)
+  take_back_given_up()
   state.previous = prompt.text
   local following = state.prompts[1]
   if following and not following.stopped then
@@ -56,6 +85,15 @@ local function answered(prompt, error, result)
   M.take_wanted()
 end
 
+---Remember which conversation is shown, and since when.
+---@return fun(): boolean is_here whether it has been shown ever since
+function M.from_here()
+  local session_id, switches = state.session_id, state.switches
+  return function()
+    return session_id == state.session_id and switches == state.switches
+  end
+end
+
 ---@param prompt north.Prompt
 function M.send(prompt)
   table.insert(state.prompts, prompt)
@@ -64,12 +102,12 @@ function M.send(prompt)
     show_prompt(prompt)
   end
   events.fire("TurnStart", { text = prompt.text })
-  local session_id = state.session_id
+  local is_here = M.from_here()
   -- During a turn it waits: words for the turn itself are steered.
   local meta = { north = { behavior = "followUp", editorState = editor_state.now() } }
-  local params = { sessionId = session_id, prompt = prompt.blocks, _meta = meta }
+  local params = { sessionId = state.session_id, prompt = prompt.blocks, _meta = meta }
   state.request("session/prompt", params, function(error, result)
-    if session_id == state.session_id then
+    if is_here() then
       answered(prompt, error, result)
     end
   end)
@@ -88,7 +126,8 @@ end
 ---@return north.Prompt[] cut what ran and waited
 function M.cut(result)
   local cut = state.prompts
-  state.prompts, state.wanted = {}, nil
+  unsent.take_back(state.given_up)
+  state.prompts, state.given_up, state.wanted = {}, {}, nil
   for _ in ipairs(cut) do
     events.fire("TurnEnd", result)
   end
@@ -169,9 +208,9 @@ function M.resume()
   ---@type north.Prompt
   local prompt = { blocks = {}, text = "", shown = "", visible = true }
   table.insert(state.prompts, prompt)
-  local session_id = state.session_id
-  state.request("_north/turn/resume", { sessionId = session_id }, function(error, result)
-    if session_id == state.session_id then
+  local is_here = M.from_here()
+  state.request("_north/turn/resume", { sessionId = state.session_id }, function(error, result)
+    if is_here() then
       answered(prompt, error, result)
     end
   end)

@@ -34,6 +34,9 @@ local work = require("north.work")
 ---@field mode? string
 ---@field prompts north.Prompt[] sent and not answered, the running one first
 ---@field cut north.Prompt[] the same of the server that ended, until it is known which of them it had
+---@field steers north.Unsent[] words for the turn that runs that are not answered
+---@field returned north.Unsent[] those that came back as the turn was stopped: the server tells of them once more
+---@field given_up north.Prompt[] those that waited as the turn was stopped, until all of them are answered
 ---@field previous? string the words of the prompt that was answered last
 ---@field waiting north.Waiting[] what is to be done when the conversation is ready
 ---@field held? table what waits goes on waiting, until it is known which conversation is to be shown
@@ -56,6 +59,9 @@ local own = live.keep("state", function()
     phase = "stopped",
     prompts = {},
     cut = {},
+    steers = {},
+    returned = {},
+    given_up = {},
     waiting = {},
     switches = 0,
     restarts = {},

@@ -42,16 +42,25 @@ end
 ---What the server had kept to be sent and does not send, but for what comes back by itself.
 ---@param queued any rows of `{ id, text }`
 ---@param known? north.Unsent[]
+---@param on_known? fun(one: north.Unsent) is told of each of these that a row is about; it is about no other row
 ---@return north.Unsent[]
-function M.of_server(queued, known)
-  local items = {}
+function M.of_server(queued, known, on_known)
+  local items, left = {}, vim.list_slice(known or {})
   for _, row in ipairs(type(queued) == "table" and queued or {}) do
-    local is_known = vim.iter(known or {}):any(function(one)
+    local found
+    for index, one in ipairs(left) do
       -- The server shows what is attached behind the words.
-      return has_words(one) and (row.text == one.text or vim.startswith(row.text, one.text .. "\n\n"))
-    end)
-    if not is_known then
+      if has_words(one) and (row.text == one.text or vim.startswith(row.text, one.text .. "\n\n")) then
+        found = index
+        break
+      end
+    end
+    if not found then
       items[#items + 1] = { text = row.text }
+    elseif on_known then
+      on_known(table.remove(left, found))
+    else
+      table.remove(left, found)
     end
   end
   return items

@@ -39,7 +39,7 @@ def test_what_is_asked_behind_a_resume_is_asked_in_that_conversation(bed: Bed, s
         nvim.until(f"{in_chat('tidy')} and {IDLE}")
         shows_greetings(nvim, stored[0])
         assert chat(nvim).index("explain greet") < chat(nvim).index("## You\n\nfind tidy")
-    assert sorted(log.stem for log in logs(bed)) == sorted(stored)
+    assert [log.stem for log in logs(bed) if "find tidy" in log.read_text()] == [stored[0]]
 
 
 def test_the_last_of_two_is_shown(bed: Bed, stored: tuple[str, str]) -> None:
@@ -78,7 +78,7 @@ def test_one_is_shown_in_place_of_another_that_is_being_loaded(
 ) -> None:
     with bed.nvim() as nvim:
         nvim.command("North")
-        nvim.until(IDLE)
+        nvim.until(f"{ID} ~= nil and {IDLE}")
         nvim.lua(
             "closed = {} local client = vim.lsp.get_clients({ name = 'north' })[1] local request = client.rpc.request"
             " client.rpc.request = function(method, params, ...)"
@@ -88,7 +88,8 @@ def test_one_is_shown_in_place_of_another_that_is_being_loaded(
         nvim.lua(switch(*[stored[index] for index in before], stored[0]))
         shows_greetings(nvim, stored[0])
         assert "list files" not in chat(nvim)
-        assert nvim.lua("return closed[2]") == stored[before[0]]  # behind the one that was there first
+        left = stored[1] if before != [0] else None  # nothing is left for the same one
+        assert nvim.lua("return closed[2]") == left  # behind the one that was there first
 
 
 def test_a_new_one_takes_the_place_of_another_that_is_being_loaded(bed: Bed, stored: tuple[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from tests.e2e.nvim.bed import until
 from tests.e2e.nvim.nvim_driver import Nvim, NvimError
 from tests.e2e.nvim.test_plugin import FAKE_SERVER, IDLE, PLUGIN, Bed, ask, bed, chat, in_chat, with_server
 from tests.e2e.nvim.test_suggestions import SETUP
@@ -195,6 +196,7 @@ def test_words_that_a_dead_server_had_not_taken_come_back_and_nothing_runs(bed: 
         ask(nvim, "explain greet")
         ask(nvim, "list files")
         nvim.until("#require('north.state').prompts == 2")
+        until(lambda: model.requests, lambda: "the first prompt's turn")
         nvim.command("North steer and be brief")
         nvim.lua("require('north.chat').set_call({ toolCallId = '1', title = 'Read', status = 'in_progress' })")
         nvim.lua(ENDS_FOR_GOOD)
@@ -275,15 +277,20 @@ def test_a_turn_that_ends_without_the_words_for_it_has_them_asked_next_without_w
 
 
 def test_words_for_a_turn_that_is_stopped_come_back(bed: Bed, model: ModelServer) -> None:
-    model.script(answer(Say("I will look"), Gate("never")))
+    model.script(answer(Say("I will look"), Gate("never")), answer(Say("There it is")))
+    once = f"select(2, {TYPED}:gsub('and be brief', '')) == 1"
     with nvim_with(bed, model) as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         steer(nvim, "and be brief")
         ask(nvim, "list files")
+        ask(nvim, "find tidy")
         nvim.command("North stop")
         nvim.until(f"{in_chat('Not sent: and be brief')} and {IDLE}")
-        nvim.until(f"{TYPED}:find('and be brief', 1, true) and {TYPED}:find('list files', 1, true)")
+        nvim.until(f"{once} and {TYPED}:find('list files\\n\\nfind tidy', 1, true)")
+        ask(nvim, "go on")  # its answer tells of what was not sent
+        nvim.until(f"{in_chat('There it is')} and {IDLE}")
+        assert nvim.lua(f"return {once}")
 
 
 def test_words_for_the_turn_of_a_conversation_that_is_left_are_not_said_in_the_next_one(
