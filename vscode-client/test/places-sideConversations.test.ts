@@ -66,7 +66,7 @@ test("a single question says that it waits before the model is asked again, once
   });
   const aside: SideConversations = new SideConversations(async () => played.client, folders);
   await aside.askOnce([], never, (words) => waited.push(words));
-  assert.deepEqual(waited, ["Trying again in 2 s (1 of 9): over…", "Trying again in 4 s (2 of 9): over…"]);
+  assert.deepEqual(waited, ["Trying again in 2 s (1 of 9): over…", "", "Trying again in 4 s (2 of 9): over…"]);
   assert.ok(played.asked.includes("_north/retry/now"));
   const before = played.asked.length;
   await aside.retryNow("s"); // it is over

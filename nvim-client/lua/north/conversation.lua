@@ -255,7 +255,7 @@ local function leave(following)
   permission.withdraw_all()
   terminals.end_all() -- the server cannot: its conversation is not open here any more
   local left = prompts.untaken(state.cut)
-  vim.list_extend(left, prompts.untaken(prompts.cut({ stop_reason = "cancelled" })))
+  vim.list_extend(left, prompts.waiting(prompts.cut({ stop_reason = "cancelled" })))
   vim.list_extend(left, steering.let_go())
   unsent.take_back(vim.list_extend(left, state.waiting))
   state.cut, state.waiting, state.held, state.replacing = {}, {}, nil, false

@@ -76,7 +76,7 @@ local function answered(prompt, error, result)
   take_back_given_up()
   state.previous = prompt.text
   local following = state.prompts[1]
-  if following and not following.stopped then
+  if following and not following.stopped and not state.wanted then -- otherwise it is left unanswered
     show_prompt(following)
   end
   pcall(vim.cmd.checktime)
@@ -141,6 +141,13 @@ function M.untaken(cut)
   local first = cut[1]
   local was_taken = first ~= nil and (first.begun or first.stopped)
   return vim.list_slice(cut, was_taken and 2 or 1)
+end
+
+---Those whose turn has not come.
+---@param cut north.Prompt[]
+---@return north.Prompt[]
+function M.waiting(cut)
+  return vim.list_slice(cut, cut[1] and cut[1].visible and 2 or 1)
 end
 
 ---Which prompt the server's text is about: it shows what is attached behind the words.

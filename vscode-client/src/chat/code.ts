@@ -47,11 +47,23 @@ async function typeIntoTerminal(code: string): Promise<void> {
   const typed = terminal;
   typed.show(false);
   if (!text.includes("\n")) return typed.sendText(text, false);
-  // Typed, each line would run at once. VS Code pastes them as one text, or asks before a shell runs them.
+  pasting = pasting.then(() => paste(typed, text)).catch(() => undefined);
+  return pasting;
+}
+
+/** One after the other: each needs the clipboard. */
+let pasting: Promise<void> = Promise.resolve();
+
+/** Typed, each line would run at once. VS Code pastes them as one text, or asks before a shell runs them. */
+async function paste(typed: vscode.Terminal, text: string): Promise<void> {
+  const isThere = await isActive(typed);
   const before = await vscode.env.clipboard.readText();
-  await vscode.env.clipboard.writeText(text);
   try {
-    if (!(await isActive(typed))) return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
+    // The clipboard is the user's until the terminal is there, and what is copied meanwhile is not pasted.
+    if (isThere) await vscode.env.clipboard.writeText(text);
+    if (!isThere || !(await isActive(typed)) || (await vscode.env.clipboard.readText()) !== text) {
+      return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
+    }
     // The user may go to another one at any time: shown right before, this one is what VS Code pastes into.
     typed.show(false);
     await vscode.commands.executeCommand("workbench.action.terminal.paste");

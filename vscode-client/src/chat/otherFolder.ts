@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, unlinkSync, watch } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import * as vscode from "vscode";
 
 import { showInfo } from "../common/notices";
@@ -17,6 +17,8 @@ interface HandedOver {
   at: number;
   /** The user has said that it goes on there. */
   isAgreed?: boolean;
+  /** Whose window handed it over: those of several computers share what an extension stores on a remote host. */
+  machine?: string;
 }
 
 /** In the extension's storage, which all windows share. VS Code tells the other windows of what an extension keeps in its
@@ -53,7 +55,7 @@ export async function askForFolder(gone: string, here: string): Promise<string |
 
 /** Opens a folder in a window of its own, which then shows the conversation. */
 export async function openThere(storage: string, folder: string, id: string, isAgreed: boolean): Promise<void> {
-  await handOver(storage, { folder, id, at: Date.now(), isAgreed });
+  await handOver(storage, { folder, id, at: Date.now(), isAgreed, machine: vscode.env.machineId });
   await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(folder), { forceNewWindow: true });
 }
 
@@ -66,11 +68,12 @@ export async function handOver(storage: string, handed: HandedOver): Promise<voi
 }
 
 /** The conversation that another window has handed over to this one; it is taken once. */
-export function takeHandedOver(storage: string, folder: string, now = Date.now()): Handed | undefined {
+export function takeHandedOver(storage: string, folder: string, now = Date.now(), isSame = isSameFolder): Handed | undefined {
   const file = join(storage, FILE);
   const handed = read(file);
   const { id, at } = handed;
-  if (typeof id !== "string" || !/^[\w-]{1,100}$/.test(id) || typeof handed.folder !== "string" || !isSameFolder(handed.folder, folder)) return undefined;
+  if (typeof id !== "string" || !/^[\w-]{1,100}$/.test(id) || typeof handed.folder !== "string" || !isSame(handed.folder, folder)) return undefined;
+  if (handed.machine !== vscode.env.machineId) return undefined; // of another computer's window on this host
   try {
     unlinkSync(file);
   } catch {
@@ -91,7 +94,9 @@ function read(file: string): Partial<HandedOver> {
  * it is there, wherever the user is; and when the window comes to the front, where the system does not tell of files. */
 export function watchHandedOver(storage: string, folder: () => string, take: (handed: Handed) => Promise<void>): vscode.Disposable {
   const look = (): void => {
-    const handed = takeHandedOver(storage, folder());
+    // VS Code brings a window to the front that has this folder alone, by this name; for all others it opens another one.
+    if (vscode.workspace.workspaceFile !== undefined) return;
+    const handed = takeHandedOver(storage, folder(), Date.now(), (there, here) => resolve(there) === resolve(here));
     if (handed !== undefined) void take(handed);
   };
   return vscode.Disposable.from(

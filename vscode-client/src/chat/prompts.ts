@@ -100,8 +100,10 @@ export class Prompts implements vscode.Disposable {
       this.steering.set(text, edits);
       return () => this.steering.delete(text);
     }
+    const { isShown } = prompt;
     prompt.isRemoved = !edits;
-    return () => (prompt.isRemoved = false);
+    if (edits) prompt.isShown = false; // what is edited goes into the input, though the conversation shows what it was
+    return () => void Object.assign(prompt, { isRemoved: false, isShown });
   }
 
   /** Whether the user has taken back words for the turn that runs; those to edit go into the input. */

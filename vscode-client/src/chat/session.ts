@@ -24,6 +24,8 @@ export class Session extends ConversationState {
   private wasCut = false;
   private isAgreed = false;
   private opening: Promise<LanguageClient> | undefined;
+  /** Ends what waits for the conversation that is being opened: it is left. */
+  private giveUp: (why: Error) => void = () => undefined;
   private stopCount = 0;
   private leaveCount = 0;
   private chosenCount = 0;
@@ -111,13 +113,15 @@ export class Session extends ConversationState {
     this.storedId = id;
     this.wasCut = wasRunning;
     this.isAgreed = isAgreed;
+    this.returned = [];
   }
 
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
   open(): Promise<LanguageClient> {
     if (this.opening !== undefined) return this.opening;
-    this.problem = ""; // it is tried once more, and the page says so
-    const opening = this.openNow().finally(() => this.opening === opening && this.setPhase(""));
+    if (!this.calm) this.problem = ""; // it is tried once more, and the page says so
+    const left = new Promise<never>((_, reject) => (this.giveUp = reject));
+    const opening = Promise.race([this.openNow(), left]).finally(() => this.opening === opening && this.setPhase(""));
     this.opening = opening;
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
@@ -172,7 +176,11 @@ export class Session extends ConversationState {
     const opening = this.open();
     const client = await opening.catch(() => undefined);
     if (client === undefined || this.opening !== opening) return this.prompts.remove(going);
-    await this.run(client, going, "_north/turn/resume", {});
+    await this.resume(client, going);
+  }
+
+  private resume(client: LanguageClient, going: Prompt): Promise<void> {
+    return this.run(client, going, "_north/turn/resume", {});
   }
 
   private async run(client: LanguageClient, sent: Prompt, method: string, params: object): Promise<void> {
@@ -237,7 +245,10 @@ export class Session extends ConversationState {
     this.storedIdChanged.fire(stored);
     this.transcript.clear();
     for (const content of unsent) this.prompts.restoreUnsent(content);
-    await this.open();
+    const { chosenCount } = this;
+    await this.open().catch((error: unknown) => {
+      if (chosenCount === this.chosenCount) throw error; // otherwise the next one is opened, which is no failure
+    });
   }
 
   /** Closes the conversation in the server; a running turn is stopped. */
@@ -263,7 +274,8 @@ export class Session extends ConversationState {
     else if (update.sessionUpdate === "config_option_update") void this.askPermissions();
   }
 
-  private forget(): void {
+  private forget(why = vscode.l10n.t("Another conversation was chosen in the meantime.")): void {
+    this.giveUp(new Error(why));
     const old = this.current;
     this.current = "";
     this.leaveCount += 1;
@@ -310,7 +322,8 @@ export class Session extends ConversationState {
       this.prompts.takeUnsent(answer, this.returned.splice(0));
       this.storedIdChanged.fire(id);
       this.setElsewhere(answer._meta?.north?.openElsewhere);
-      if (answer._meta?.north?.unfinished !== undefined) void this.goOn();
+      // Before what waits for the conversation: a message that comes first would have the turn given up.
+      if (answer._meta?.north?.unfinished !== undefined && !this.prompts.any) void this.resume(client, this.prompts.goOn());
       else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to resume it."));
       this.wasCut = this.isAgreed = false;
       return true;
@@ -328,11 +341,13 @@ export class Session extends ConversationState {
 
   private opened(state: SessionState): void {
     this.problem = "";
+    this.calm = false;
     this.takeState(state);
     setTimeout(() => void handTrust(this, this.log).then(() => this.askPermissions()), 0); // once it is open
   }
 
   private async afterCrash(again: boolean): Promise<void> {
+    this.closing = Promise.resolve(); // a server that is gone answers nothing
     if (!this.isOpen) return;
     const { t } = vscode.l10n;
     const ended = this.busy ? t("North's server ended unexpectedly in the middle of a turn") : t("North's server ended unexpectedly");
@@ -343,6 +358,7 @@ export class Session extends ConversationState {
   }
 
   private async afterRestart(stopped: Promise<void>): Promise<void> {
+    this.closing = Promise.resolve();
     if (!this.isOpen) return;
     this.dropConnection();
     await stopped;
@@ -359,7 +375,7 @@ export class Session extends ConversationState {
     const waiting = [...this.prompts.waiting, ...this.steered];
     this.steered.clear();
     if (this.current !== "") this.storedId = this.current;
-    this.forget();
+    this.forget(vscode.l10n.t("North's server ended unexpectedly"));
     this.returned.push(...waiting);
     for (const content of waiting) this.prompts.restoreUnsent(content);
   }

@@ -72,7 +72,7 @@ async function offerWaysOut(error: unknown): Promise<void> {
 
 /** Tries again what did not work before; a conversation that is open stays as it is, and no turn of another one is cut. */
 async function goOn(session: Session, idle: () => Promise<void>): Promise<void> {
-  if (session.problem === "") return;
+  if (session.problem === "" && session.phase === "") return;
   await idle();
   await session.restart();
 }

@@ -12,12 +12,14 @@ export interface ChatPart {
 export class Waits {
   private readonly told = new Set<string>();
 
-  /** In the server's words: for how long, and why. */
+  /** In the server's words: for how long, and why. Empty once such a wait is over. */
   wordsOf(update: Update): string | undefined {
     if (update.sessionUpdate !== "tool_call" && update.sessionUpdate !== "tool_call_update") return undefined;
     const retry = update._meta?.north?.retry;
     const wait = `${update.toolCallId} ${retry?.attempt ?? ""}`;
-    if (retry === undefined || update.status !== "in_progress" || this.told.has(wait)) return undefined;
+    if (retry === undefined) return undefined;
+    if (update.status !== "in_progress") return this.told.delete(wait) ? "" : undefined;
+    if (this.told.has(wait)) return undefined;
     this.told.add(wait);
     return update.title ?? undefined;
   }
@@ -39,7 +41,7 @@ export class ChatParts {
         this.isInterrupted = true;
         if (update._meta?.north?.retry !== undefined) {
           const text = this.waits.wordsOf(update);
-          return text === undefined ? undefined : { kind: "wait", text };
+          return text === undefined || text === "" ? undefined : { kind: "wait", text };
         }
         const title = update.title ?? "";
         if (title === "" || title.includes("…") || this.titles.get(update.toolCallId) === title) return undefined;

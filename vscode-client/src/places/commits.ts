@@ -46,10 +46,13 @@ async function writeMessage(askAside: AskOnce, view: unknown): Promise<void> {
   const message = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     async (progress, token) => {
+      let wait = 0;
       const waits = (message: string, now: () => Promise<void>): void => {
+        const own = ++wait;
         progress.report({ message: withoutLinks(message) });
+        if (message === "") return; // it is over
         const tryNow = vscode.l10n.t("Try now");
-        void showInfo(`North: ${message}`, tryNow).then((chosen) => (chosen === tryNow ? now() : undefined));
+        void showInfo(`North: ${message}`, tryNow).then((chosen) => (chosen === tryNow && own === wait ? now() : undefined));
       };
       return commitMessageOf(await askAside(commitPrompt(begun.trim()), attachment, token, waits));
     },
