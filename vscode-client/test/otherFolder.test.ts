@@ -6,8 +6,9 @@ import { afterEach, test } from "node:test";
 
 import { handOver, takeHandedOver, watchHandedOver } from "../src/chat/otherFolder";
 import { trashRow } from "../src/chat/trash";
-import { EventEmitter, window } from "./support/vscode";
+import { env, EventEmitter, window, workspace } from "./support/vscode";
 
+const machine = env.machineId;
 const is = (here: string) => (folder: string) => folder === here;
 
 const kept: string[] = [];
@@ -22,7 +23,7 @@ function storage(handed?: unknown): string {
 }
 
 test("a conversation that is handed over is taken once, by the window of its folder, and not much later", () => {
-  const handed = { folder: "/other", id: "aa11", at: 1000 };
+  const handed = { folder: "/other", id: "aa11", at: 1000, machine };
   const shared = storage(handed);
   assert.equal(takeHandedOver(shared, "/here", 2000), undefined);
   assert.deepEqual(takeHandedOver(shared, "/other", 2000), { id: "aa11", isAgreed: false });
@@ -31,7 +32,7 @@ test("a conversation that is handed over is taken once, by the window of its fol
 });
 
 test("that it goes on in the other folder was agreed to only if the window before says so", () => {
-  const taken = (isAgreed: unknown): boolean | undefined => takeHandedOver(storage({ folder: "/other", id: "aa11", at: 1000, isAgreed }), "/other", 2000)?.isAgreed;
+  const taken = (isAgreed: unknown): boolean | undefined => takeHandedOver(storage({ folder: "/other", id: "aa11", at: 1000, machine, isAgreed }), "/other", 2000)?.isAgreed;
   assert.deepEqual([taken(true), taken("yes"), taken(undefined)], [true, false, false]);
 });
 
@@ -54,7 +55,7 @@ test("a window that is open already takes what is handed over to it at once, whe
   const arrived = new Promise<void>((resolve) => (told = resolve));
   const watched = watchHandedOver(shared, () => "/other", async ({ id }) => (taken.push(id), told()));
   const alive = setTimeout(() => undefined, 60_000); // what watches files keeps no process
-  await handOver(shared, { folder: "/other", id: "aa11", at: Date.now() });
+  await handOver(shared, { folder: "/other", id: "aa11", at: Date.now(), machine });
   await arrived;
   clearTimeout(alive);
   state.fire({ focused: true });
@@ -69,7 +70,7 @@ test("where the system does not tell of files, it is taken when the window comes
   const taken: string[] = [];
   const shared = storage();
   const watched = watchHandedOver(shared, () => "/other", async ({ id }) => void taken.push(id));
-  writeFileSync(join(shared, "handed-over.json"), JSON.stringify({ folder: "/other", id: "aa11", at: Date.now() }));
+  writeFileSync(join(shared, "handed-over.json"), JSON.stringify({ folder: "/other", id: "aa11", at: Date.now(), machine }));
   state.fire({ focused: false });
   assert.deepEqual(taken, []);
   state.fire({ focused: true });
@@ -78,11 +79,36 @@ test("where the system does not tell of files, it is taken when the window comes
   watched.dispose();
 });
 
+test("a window of another computer on the same host takes nothing", () => {
+  assert.equal(takeHandedOver(storage({ folder: "/other", id: "aa11", at: 1000, machine: "another" }), "/other", 2000), undefined);
+});
+
+test("an open window takes nothing that VS Code opens another one for: by a link's name, or of several folders", async () => {
+  const state = new EventEmitter<{ focused: boolean }>();
+  Object.assign(window, { onDidChangeWindowState: state.event });
+  const root = storage();
+  mkdirSync(join(root, "real"));
+  symlinkSync(join(root, "real"), join(root, "link"), "junction");
+  const shared = storage();
+  const taken: string[] = [];
+  const watched = watchHandedOver(shared, () => join(root, "link"), async ({ id }) => void taken.push(id));
+  await handOver(shared, { folder: join(root, "real"), id: "aa11", at: Date.now(), machine });
+  state.fire({ focused: true });
+  await handOver(shared, { folder: join(root, "link"), id: "bb22", at: Date.now(), machine });
+  workspace.workspaceFile = {};
+  state.fire({ focused: true });
+  assert.deepEqual(taken, []);
+  delete workspace.workspaceFile;
+  state.fire({ focused: true });
+  assert.deepEqual(taken, ["bb22"]);
+  watched.dispose();
+});
+
 test("what is handed over names the folder in its own way", () => {
   const root = storage();
   mkdirSync(join(root, "real"));
   symlinkSync(join(root, "real"), join(root, "link"), "junction");
-  assert.equal(takeHandedOver(storage({ folder: join(root, "real"), id: "aa11", at: 1000 }), join(root, "link"), 2000)?.id, "aa11");
+  assert.equal(takeHandedOver(storage({ folder: join(root, "real"), id: "aa11", at: 1000, machine }), join(root, "link"), 2000)?.id, "aa11");
 });
 
 test("a deleted conversation has the time when it was deleted, and its folder if that is another one", () => {

@@ -98,3 +98,15 @@ test("what kind of failure it was is told to its row", () => {
   const failure = transcript.all().at(-1);
   assert.deepEqual(failure?.kind === "failure" && failure.actions, ["again", "switchModel"]);
 });
+
+test("what is sent again and edited while it waits goes into the input, unless that failed", async () => {
+  for (const isUndone of [false, true]) {
+    const { prompts, returned, send } = world();
+    send("one");
+    const again = prompts.add({ text: "again", attachments: [], isShown: true });
+    const undo = prompts.withdraw("again", true);
+    if (isUndone) undo();
+    await prompts.settle(again, Promise.resolve({ stopReason: "cancelled" }), () => true);
+    assert.deepEqual(returned, isUndone ? [] : ["again"]);
+  }
+});

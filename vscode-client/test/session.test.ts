@@ -6,6 +6,7 @@ import { EventEmitter, openFolder, settings } from "./support/vscode";
 import { Questions } from "../src/review/questions";
 import type { Server } from "../src/common/server";
 import { actElsewhere, bannerOf } from "../src/chat/elsewhere";
+import { Problem } from "../src/common/problems";
 import { Session } from "../src/chat/session";
 import { windowIdOf } from "../src/chat/sessionFolders";
 import { Transcript } from "../src/chat/transcript";
@@ -397,3 +398,56 @@ async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !holds(); tries += 1) await new Promise((done) => setTimeout(done, 1));
   assert.ok(holds());
 }
+
+test("what North waited for is no problem any more while a restarted server starts", async () => {
+  let isTrusted = false;
+  let go = (): void => undefined;
+  const { session, server, restarted } = world();
+  const connect = server.connect;
+  server.connect = async () => {
+    if (!isTrusted) throw new Problem("not trusted", [], true);
+    await new Promise<void>((done) => (go = done)); // installs, starts
+    return connect();
+  };
+  await assert.rejects(session.open());
+  assert.equal(session.problem, "not trusted");
+  isTrusted = true;
+  restarted.fire(Promise.resolve());
+  await new Promise((resolve) => setImmediate(resolve));
+  const shown = session.problem;
+  go();
+  assert.equal(shown, "");
+});
+
+test("a request that waits for a conversation is told of a restart, which is no unexpected end", async () => {
+  const { session, restarted, asked } = world({ "session/new": never });
+  const waits = session.ask("_north/look", {}).catch((error: unknown) => String(error));
+  await until(() => asked.length === 1);
+  restarted.fire(never() as Promise<void>);
+  assert.doesNotMatch(String(await waits), /unexpectedly/);
+});
+
+test("a message that is sent during the load does not overtake the turn that goes on", async () => {
+  const order: string[] = [];
+  let load = (_: object): void => undefined;
+  const { session } = world({
+    "session/load": () => new Promise((done) => (load = done)),
+    "session/prompt": () => (order.push("prompt"), never()),
+    "_north/turn/resume": () => (order.push("resume"), never()),
+  });
+  session.restore("old");
+  void session.send("one");
+  await new Promise((resolve) => setImmediate(resolve));
+  load({ _meta: { north: { unfinished: { reason: "left" } } } });
+  await until(() => order.length === 2);
+  assert.deepEqual(order, ["resume", "prompt"]);
+});
+
+test("a message that waits for a load that is never answered is the user's again after a restart", async () => {
+  const { session, restarted, asked, returned } = world({ "session/load": never });
+  session.restore("old");
+  void session.send("one");
+  await until(() => asked.length === 1);
+  restarted.fire(Promise.resolve());
+  await until(() => returned.length === 1);
+});

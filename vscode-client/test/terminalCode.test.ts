@@ -106,3 +106,28 @@ test("what the user copies while code is pasted stays in the clipboard", async (
   await type("cd a\nmake");
   assert.equal(clipboard, "copied by the user");
 });
+
+test("what fails of a paste is told", async () => {
+  show = (terminal) => (active = terminal);
+  Object.assign((env as { clipboard?: object }).clipboard ?? {}, { readText: async () => Promise.reject(new Error("no clipboard")) });
+  await assert.rejects(type("cd a\nmake"), /no clipboard/);
+});
+
+test("two blocks are pasted one after the other, and what is copied while the terminal opens stays in the clipboard", async () => {
+  const used = [type("cd a\nmake"), type("cd b\nmake")];
+  await settled();
+  clipboard = "copied meanwhile";
+  const [terminal] = made;
+  assert.ok(terminal);
+  activate(terminal);
+  await Promise.all(used);
+  assert.deepEqual(pasted.map((one) => (one as unknown[])[1]), ["cd a\nmake", "cd b\nmake"]);
+  assert.equal(clipboard, "copied meanwhile");
+});
+
+test("what the user copies before the code is pasted is not pasted, and stays", async () => {
+  show = (terminal) => (active = terminal);
+  Object.assign((env as { clipboard?: object }).clipboard ?? {}, { writeText: async () => void (clipboard = "copied by the user") });
+  await type("cd a\nmake");
+  assert.deepEqual([pasted, clipboard, warned.length], [[], "copied by the user", 1]);
+});

@@ -47,8 +47,9 @@ async function typeIntoTerminal(code: string): Promise<void> {
   const typed = terminal;
   typed.show(false);
   if (!text.includes("\n")) return typed.sendText(text, false);
-  pasting = pasting.then(() => paste(typed, text)).catch(() => undefined);
-  return pasting;
+  const pasted = pasting.then(() => paste(typed, text));
+  pasting = pasted.catch(() => undefined);
+  return pasted;
 }
 
 /** One after the other: each needs the clipboard. */
@@ -61,8 +62,9 @@ async function paste(typed: vscode.Terminal, text: string): Promise<void> {
   try {
     // The clipboard is the user's until the terminal is there, and what is copied meanwhile is not pasted.
     if (isThere) await vscode.env.clipboard.writeText(text);
-    if (!isThere || !(await isActive(typed)) || (await vscode.env.clipboard.readText()) !== text) {
-      return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
+    if (!isThere || !(await isActive(typed))) return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
+    if ((await vscode.env.clipboard.readText()) !== text) {
+      return void showWarning(vscode.l10n.t("Something else was copied in the meantime, so the code was not pasted. Try again."));
     }
     // The user may go to another one at any time: shown right before, this one is what VS Code pastes into.
     typed.show(false);

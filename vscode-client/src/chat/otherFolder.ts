@@ -2,11 +2,11 @@
 
 import { mkdirSync, readFileSync, unlinkSync, watch } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import * as vscode from "vscode";
 
 import { showInfo } from "../common/notices";
-import { isSameFolder } from "../common/sameFolder";
+import { isSameFolder, spelled } from "../common/sameFolder";
 
 const { l10n } = vscode;
 
@@ -96,7 +96,7 @@ export function watchHandedOver(storage: string, folder: () => string, take: (ha
   const look = (): void => {
     // VS Code brings a window to the front that has this folder alone, by this name; for all others it opens another one.
     if (vscode.workspace.workspaceFile !== undefined) return;
-    const handed = takeHandedOver(storage, folder(), Date.now(), (there, here) => resolve(there) === resolve(here));
+    const handed = takeHandedOver(storage, folder(), Date.now(), (there, here) => spelled(there) === spelled(here));
     if (handed !== undefined) void take(handed);
   };
   return vscode.Disposable.from(

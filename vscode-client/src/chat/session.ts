@@ -351,7 +351,7 @@ export class Session extends ConversationState {
     if (!this.isOpen) return;
     const { t } = vscode.l10n;
     const ended = this.busy ? t("North's server ended unexpectedly in the middle of a turn") : t("North's server ended unexpectedly");
-    this.dropConnection();
+    this.dropConnection(ended);
     this.transcript.note("error", `${ended}.`);
     if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (await this.reopen()) this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, vscode.l10n.t("The conversation was loaded again, as far as it was saved.")));
@@ -359,8 +359,9 @@ export class Session extends ConversationState {
 
   private async afterRestart(stopped: Promise<void>): Promise<void> {
     this.closing = Promise.resolve();
+    this.calm = false; // what North waited for may have come: the page says that it starts
     if (!this.isOpen) return;
-    this.dropConnection();
+    this.dropConnection(vscode.l10n.t("North's server was restarted."));
     await stopped;
     await this.reopen();
   }
@@ -371,11 +372,11 @@ export class Session extends ConversationState {
   }
 
   /** The conversation is for the next server. */
-  private dropConnection(): void {
+  private dropConnection(why: string): void {
     const waiting = [...this.prompts.waiting, ...this.steered];
     this.steered.clear();
     if (this.current !== "") this.storedId = this.current;
-    this.forget(vscode.l10n.t("North's server ended unexpectedly"));
+    this.forget(why);
     this.returned.push(...waiting);
     for (const content of waiting) this.prompts.restoreUnsent(content);
   }
