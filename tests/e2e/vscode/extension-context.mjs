@@ -65,7 +65,7 @@ await bed.each({
     await chat.ask("/context");
     const shown = await chat.row("answer").last().innerText();
     assert.match(shown, /The next request has about [\d,]+ of 200,000 tokens/);
-    assert.match(shown, /\.windsurf\/rules\/wiki\.md\s+active\s+named\s+windsurf, project\s+wiki/);
+    assert.match(shown, /\.windsurf\/rules\/wiki\.md\s+active\s+named\s+via Windsurf, project\s+wiki/);
     await screenshot(page, "context-chat");
     await chat.input.pressSequentially("follow @rule:wi");
     await chat.frame.locator("#offers [role=option]", { hasText: "rule:wiki" }).waitFor();
