@@ -23,6 +23,7 @@ def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed,
         it.screen.wait_for("is defined in")
         keep(it.screen, "helix-answered")
         it.command("write")
+        it.screen.wait_for(r"chat\.md' written")  # it would end with what it has not written yet
     (document,) = (bed.folder / "data" / "conversations").glob("*/chat.md")
     with helix(bed) as it:
         it.open_chat()
