@@ -8,11 +8,14 @@ from north_lsp.providers.base import (
     AssistantMessage,
     Block,
     BlockEnd,
+    Done,
+    StopReason,
     StreamEvent,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
+    ToolCall,
     Usage,
 )
 
@@ -49,6 +52,16 @@ class AnswerAccumulator:
 
     def partial(self, reason: Literal["error"]) -> AssistantMessage:
         return AssistantMessage(tuple(self._blocks), reason, self._usage)
+
+    def take_done(self) -> None:
+        """End the answer: some servers that speak other APIs send `[DONE]`, too, like OpenAI's."""
+        self.ended = True
+
+    def _done(self, reason: StopReason) -> Done:
+        """Return the whole answer; one with calls has stopped for them."""
+        if reason == "stop" and any(isinstance(block, ToolCall) for block in self._blocks):
+            reason = "toolUse"
+        return Done(reason, AssistantMessage(tuple(self._blocks), reason, self._usage))
 
     def _say(self, piece: str) -> list[StreamEvent]:
         if not piece:

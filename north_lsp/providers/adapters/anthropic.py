@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import httpx2
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.providers.adapters import json_text, wire
+from north_lsp.providers.adapters import claude_rules, json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.json_text import sent_id, sent_name
@@ -58,9 +58,6 @@ _STOP_REASONS: dict[str, StopReason] = {
     "refusal": "refusal",
 }
 _EPHEMERAL = {"type": "ephemeral"}
-# The vendor looks for a cached prefix at most 20 blocks before a breakpoint.
-_LOOKBACK_BLOCKS = 18
-_LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
 _MOST_BLOCKS = 10_000
 _THINKING = ("thinking", "redacted_thinking")
@@ -182,7 +179,8 @@ def request_body(request: ModelRequest, mark: Mapping[str, str] = _EPHEMERAL) ->
 def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Mapping[str, str]) -> dict[str, Any]:
     """Return the request without its messages."""
     budget = request.reasoning.budget
-    may_think = _LEAST_BUDGET <= budget < request.max_output and _tool_loop_can_think(messages)
+    is_free = claude_rules.tool_loop_can_think(messages, _has_calls, _has_results, _begins_with_thinking)
+    may_think = claude_rules.LEAST_BUDGET <= budget < request.max_output and is_free
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_output,
@@ -268,26 +266,26 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": image.data}}
 
 
-def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether thinking may be on. The vendor refuses it in the middle of a tool loop that did not begin with
-    thinking that can be sent back (because another model began it, or a server that does not report its thinking)."""
-    index = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), None)
-    if index is None or not any(block["type"] == "tool_use" for block in messages[index]["content"]):
-        return True
-    while index >= 2 and messages[index - 1]["content"][0]["type"] == "tool_result":
-        index -= 2
-    return messages[index]["content"][0]["type"] in _THINKING
+def _has_calls(message: Mapping[str, Any]) -> bool:
+    return any(block["type"] == "tool_use" for block in message["content"])
+
+
+def _has_results(message: Mapping[str, Any]) -> bool:
+    return bool(message["content"][0]["type"] == "tool_result")
+
+
+def _begins_with_thinking(message: Mapping[str, Any]) -> bool:
+    return message["content"][0]["type"] in _THINKING
 
 
 def _lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> dict[int, dict[str, Any]]:
-    """Return the message, by its index, that needs a breakpoint because the last answer with its results is longer than
-    the vendor's lookback: the last one of the request before, where that request's cache was written."""
-    last = next((index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant"), 0)
-    if not last or sum(len(message["content"]) for message in messages[last:]) <= _LOOKBACK_BLOCKS:
+    """Return the message, by its index, that needs a breakpoint because the vendor would not find what is cached."""
+    index = claude_rules.end_of_cached(messages)
+    if index is None:
         return {}
-    end = messages[last - 1]
+    end = messages[index]
     *before, final = end["content"]
-    return {last - 1: end | {"content": [*before, final | {"cache_control": mark}]}}
+    return {index: end | {"content": [*before, final | {"cache_control": mark}]}}
 
 
 def _end(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> dict[int, dict[str, Any]]:

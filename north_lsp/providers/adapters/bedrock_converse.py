@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx2
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.providers.adapters import wire
+from north_lsp.providers.adapters import claude_rules, wire
 from north_lsp.providers.adapters.aws_event_stream import AwsEventStreamDecoder, named_event
 from north_lsp.providers.adapters.converse_answer import ConverseAnswer, read_hidden_thinking
 from north_lsp.providers.adapters.failures import Endpoint, describe
@@ -42,9 +42,6 @@ from north_lsp.providers.compat import Compat
 from north_lsp.providers.json_values import as_object
 
 _CACHE_POINT = {"cachePoint": {"type": "default"}}
-# The vendor looks for a cached prefix at most 20 blocks before a point.
-_LOOKBACK_BLOCKS = 18
-_LEAST_BUDGET = 1024
 _PICTURES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 _MOST_PICTURES = 20
 _OMITTED = f"[image omitted: this model accepts only PNG, JPEG, GIF and WebP, and {_MOST_PICTURES} in a message]"
@@ -187,7 +184,8 @@ def _thinking(request: ModelRequest, messages: Sequence[dict[str, Any]], form: _
     is_off = effort in (None, "", "none")
     match form.maker:
         case "anthropic":
-            may_think = _LEAST_BUDGET <= reasoning.budget < request.max_output and _tool_loop_can_think(messages)
+            is_free = claude_rules.tool_loop_can_think(messages, _has_calls, _has_results, _begins_with_thinking)
+            may_think = claude_rules.LEAST_BUDGET <= reasoning.budget < request.max_output and is_free
             fields = {"thinking": {"type": "enabled", "budget_tokens": reasoning.budget}} if may_think else {}
         case "amazon":
             fields = {} if is_off else {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}}
@@ -299,15 +297,16 @@ def _pictures(images: Sequence[Image], content: Sequence[Mapping[str, Any]]) -> 
     return known if len(known) == len(images) else [*known, {"text": _OMITTED}]
 
 
-def _tool_loop_can_think(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether thinking may be on. Claude refuses it in the middle of a tool loop that did not begin with
-    thinking that can be sent back."""
-    index = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), None)
-    if index is None or not any("toolUse" in part for part in messages[index]["content"]):
-        return True
-    while index >= 2 and all("toolResult" in part for part in messages[index - 1]["content"]):
-        index -= 2
-    return "reasoningContent" in messages[index]["content"][0]
+def _has_calls(message: Mapping[str, Any]) -> bool:
+    return any("toolUse" in part for part in message["content"])
+
+
+def _has_results(message: Mapping[str, Any]) -> bool:
+    return all("toolResult" in part for part in message["content"])
+
+
+def _begins_with_thinking(message: Mapping[str, Any]) -> bool:
+    return "reasoningContent" in message["content"][0]
 
 
 def _points(messages: Sequence[dict[str, Any]], form: _Form) -> dict[int, dict[str, Any]]:
@@ -315,10 +314,8 @@ def _points(messages: Sequence[dict[str, Any]], form: _Form) -> dict[int, dict[s
     last of the request before if the vendor would not find that, since the answer with its results is too long."""
     if not form.caches or not messages:
         return {}
-    last = next((index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant"), 0)
-    ends = [len(messages) - 1]
-    if last and sum(len(message["content"]) for message in messages[last:]) > _LOOKBACK_BLOCKS:
-        ends.append(last - 1)
+    before = claude_rules.end_of_cached(messages)
+    ends = [len(messages) - 1, *([before] if before is not None else [])]
     return {
         index: messages[index] | {"content": [*messages[index]["content"], _CACHE_POINT]}
         for index in ends

@@ -8,7 +8,6 @@ from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.json_text import parse_call
 from north_lsp.providers.adapters.wire import StreamError
 from north_lsp.providers.base import (
-    AssistantMessage,
     BlockEnd,
     CallDelta,
     CallStart,
@@ -54,21 +53,13 @@ class ConverseAnswer(AnswerAccumulator):
         self._reason: str | None = None
         self._calls: dict[int, tuple[int, list[str]]] = {}
 
-    def take_done(self) -> None:
-        """End the answer: some servers that speak this API send `[DONE]`, like OpenAI's."""
-        self.ended = True
-
     def finish(self) -> tuple[list[StreamEvent], Done | None]:
         events = self._close()
         if self._reason is None:
             return events, None
         for number in list(self._calls):
             events += self._end(number)
-        has_calls = any(isinstance(block, ToolCall) for block in self._blocks)
-        reason = _STOP_REASONS.get(self._reason, "stop")
-        if reason == "stop" and has_calls:
-            reason = "toolUse"
-        return events, Done(reason, AssistantMessage(tuple(self._blocks), reason, self._usage))
+        return events, self._done(_STOP_REASONS.get(self._reason, "stop"))
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
         number = as_count(data.get("contentBlockIndex"))

@@ -249,18 +249,11 @@ class _Answer(AnswerAccumulator):
         super().__init__()
         self._reason: str | None = None
 
-    def take_done(self) -> None:
-        """End the answer: some servers that speak this API send `[DONE]`, like OpenAI's."""
-        self.ended = True
-
     def finish(self) -> tuple[list[StreamEvent], Done | None]:
         events = self._close()
         if self._reason is None:
             return events, None
-        reason = "refusal" if self._reason in _REFUSALS else _REASONS.get(self._reason, "stop")
-        if reason == "stop" and any(isinstance(block, ToolCall) for block in self._blocks):
-            reason = "toolUse"
-        return events, Done(reason, AssistantMessage(tuple(self._blocks), reason, self._usage))
+        return events, self._done("refusal" if self._reason in _REFUSALS else _REASONS.get(self._reason, "stop"))
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
         if data.get("error") or name == "error":

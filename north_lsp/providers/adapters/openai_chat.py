@@ -310,8 +310,8 @@ class _Answer(AnswerAccumulator):
         self._is_done = False
 
     def take_done(self) -> None:
+        super().take_done()
         self._is_done = True
-        self.ended = True
 
     def finish(self) -> tuple[list[StreamEvent], Done | None]:
         events = self._close()
@@ -323,10 +323,7 @@ class _Answer(AnswerAccumulator):
                 call = self._blocks[index] = called(parse_call(block.id, block.name, texts[index]), self._schemas)
                 events.append(BlockEnd(index, call))
         reason = _REASONS.get(self._reason or "stop", "stop")
-        has_calls = any(isinstance(block, ToolCall) for block in self._blocks)
-        if reason in ("stop", "toolUse"):
-            reason = "toolUse" if has_calls else "stop"
-        return events, Done(reason, AssistantMessage(tuple(self._blocks), reason, self._usage))
+        return events, self._done("stop" if reason == "toolUse" else reason)  # some say so without a call
 
     def take(self, name: str, data: dict[str, Any]) -> list[StreamEvent]:
         if data.get("error") or name == "error":
