@@ -338,8 +338,8 @@ class Bash:
             idle = 0
 
             def is_lost() -> bool:  # not after `exec`: whatever is there then has its own way to end
-                is_shell = self.alive and catches(self.pid, systems.SIGVTALRM)
-                return is_shell and self._is_idle() and not answered.is_set()
+                is_silent = not answered.is_set() and self._is_idle()
+                return is_silent and self.alive and catches(self.pid, systems.SIGVTALRM)
 
             while True:
                 await anyio.sleep(_POLL_SECONDS)

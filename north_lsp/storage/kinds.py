@@ -3,6 +3,7 @@ says what its kind of item is, and loads it. Here are the order of the sources, 
 a source which fails costs no other anything. Reads nothing itself, and knows no kind."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, Literal, TypeVar
@@ -63,11 +64,6 @@ SOURCES: Mapping[SourceId, Source] = {
 _PLACES = {id: at for at, id in enumerate(SOURCES)}
 
 
-def via(source: SourceId, level: Level) -> str:
-    """Say for people whose folder an item comes from, and whether that is the project's or the user's."""
-    return f"via {SOURCES[source].title}, {level}"
-
-
 @dataclass(frozen=True, slots=True)
 class Loader(Generic[_Item]):
     """Finds the items of a source, or a part of them, and says what is wrong on the way, a line each."""
@@ -87,7 +83,7 @@ class Loaded(Generic[_Item]):
     problems: Sequence[str] = ()
 
 
-class Kind(Generic[_Item]):
+class Kind(ABC, Generic[_Item]):
     """What a room says of its items, and which of them count. `disabled` are those that the user's settings name, as
     `kind:name`."""
 
@@ -97,19 +93,29 @@ class Kind(Generic[_Item]):
     def __init__(self, disabled: Collection[str] = ()) -> None:
         self.disabled = disabled
 
+    @abstractmethod
     def name(self, item: _Item) -> str:
         """Return what no two that count may share."""
-        raise NotImplementedError
 
-    def source(self, item: _Item) -> SourceId:
-        raise NotImplementedError
+    @abstractmethod
+    def source(self, item: _Item) -> SourceId: ...
 
-    def level(self, item: _Item) -> Level:
-        raise NotImplementedError
+    @abstractmethod
+    def level(self, item: _Item) -> Level: ...
 
+    @abstractmethod
     def shown(self, item: _Item) -> str:
         """Return where an item is, for people."""
-        raise NotImplementedError
+
+    def via(self, item: _Item) -> str:
+        """Say for people whose folder an item comes from, and whether that is the project's or the user's; empty for
+        what North brings along."""
+        source = self.source(item)
+        return "" if source == "builtin" else f"via {SOURCES[source].title}, {self.level(item)}"
+
+    def placed(self, item: _Item, shown: str) -> str:
+        """Say for people where an item is: whose folder that is, and what is `shown` of its path."""
+        return ": ".join(filter(None, (self.via(item), shown)))
 
     def called(self, item: _Item) -> str:
         """Return what the setting `disabledItems` calls an item."""

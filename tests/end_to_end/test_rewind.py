@@ -407,10 +407,6 @@ async def test_no_model_no_summary(world: World) -> None:
         assert (await rewind(client, session, first))["moved"]
 
 
-_KINDS = {"stay": "reject_once", "none": "allow_once", "summarize": "allow_always"}
-"""The ids that a client gets which does not know North."""
-
-
 async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server: ModelServer) -> None:
     summarize(world)
     asked: list[str] = []
@@ -419,9 +415,7 @@ async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server:
         async def type_(text: str, option: str = "") -> str:
             async def permit(params: dict[str, Any]) -> dict[str, Any]:
                 asked.append(params["toolCall"]["title"])
-                offered = {row["optionId"] for row in params["options"]}
-                chosen = option if option in offered else _KINDS.get(option, "")
-                return {"outcome": {"outcome": "selected", "optionId": chosen}}
+                return selected(params, option)
 
             client.handlers["session/request_permission"] = permit
             client.updates.clear()

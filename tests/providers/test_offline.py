@@ -31,11 +31,11 @@ from north_lsp.providers.base import (
     ToolSpec,
     UserMessage,
 )
+from north_lsp.providers.offline.attached import Attachment
 from north_lsp.providers.offline.brain import next_answer
 from north_lsp.providers.offline.provider import OfflineProvider
 from north_lsp.providers.offline.replies import read_ran, read_reply
 from north_lsp.providers.offline.requests import (
-    Attachment,
     Create,
     Explain,
     ExplainThis,

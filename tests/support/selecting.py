@@ -8,6 +8,9 @@ _KINDS = {
     "always": "allow_always",
     "reject": "reject_once",
     "deny": "reject_once",
+    "none": "allow_once",
+    "summarize": "allow_always",
+    "stay": "reject_once",
 }
 
 

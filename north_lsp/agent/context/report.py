@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from north_lsp.agent.context.documents import size_of
 from north_lsp.agent.context.project import ProjectContext
+from north_lsp.agent.context.rules import Rules
 from north_lsp.agent.context.system_prompt import Section
 from north_lsp.agent.costs.estimates import message_tokens, tokens_of
 from north_lsp.agent.log.entries import Logged
@@ -15,7 +16,6 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Message, ToolResult, ToolSpec, UserMessage
 from north_lsp.providers.model import Model
-from north_lsp.storage.kinds import via
 
 _MOST_TOOLS = 10
 _SUMMARY = "<summary>"
@@ -155,9 +155,10 @@ def _told_apart(parts: Mapping[str, Part], entries: Iterable[Logged]) -> Iterato
 
 def context_items(project: ProjectContext) -> list[Item]:
     """List all rules and context files that were found, those that are not used, too."""
+    kind = Rules()
     rules = [
         Item(
-            "rule", one.name, via(one.provider, one.level), one.shown, " and ".join(one.buckets), size_of(one.body),
+            "rule", one.name, kind.via(one), one.shown, " and ".join(one.buckets), size_of(one.body),
             *_state(one.why),
         )
         for one in project.rules

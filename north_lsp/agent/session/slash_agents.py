@@ -6,12 +6,10 @@ from north_lsp.agent.prompts import render
 from north_lsp.display import money, one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.slash.base import CommandError
-from north_lsp.storage.kinds import via
 
 if TYPE_CHECKING:
     from north_lsp.agent.ports.events import TaskRow
     from north_lsp.agent.session.live import LiveSession
-    from north_lsp.agent.subagents.definition import Source
 
 _LONGEST = 40_000
 
@@ -23,9 +21,11 @@ class AgentsHost:
         self._worker = session
 
     async def agents(self) -> str:
-        known = await self._worker.agents.known()
+        from north_lsp.agent.subagents.sources import Agents  # loads what agents are made of
+
+        known, kind = await self._worker.agents.known(), Agents()
         rows = [
-            f"- **{visible(one.name)}** ({_place(one.source)}"
+            f"- **{visible(one.name)}** ({kind.placed(one, visible(one.source.shown))}"
             f"{f', not used: {visible(one.why)}' if one.why else ''}): {visible(one.description)}"
             for one in known.all
         ]
@@ -61,8 +61,3 @@ def _line(row: "TaskRow") -> str:
     cost = f", {money(row.cost_usd)}" if row.cost_usd else ""
     state = WORDS.get(row.state, row.state)
     return f"- `{row.id}` **{visible(row.agent)}**{described}: {state}{action} ({row.tokens:,} tokens{cost})"
-
-
-def _place(source: "Source") -> str:
-    shown = visible(source.shown)
-    return shown if source.whose == "builtin" else f"{via(source.family, source.whose)}: {shown}"

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from north_lsp.agent.templates.template import Kind, Template
+from north_lsp.agent.templates.template import Kind, Template, Templates
 from north_lsp.display import one_line, visible
-from north_lsp.storage.kinds import via
 
 _TITLES: dict[Kind, str] = {
     "skill": "Skills",
@@ -30,10 +29,6 @@ def _row(one: Template) -> str:
     hint = f" {one.hint}" if one.hint else ""
     problems = "".join(f"; {visible(problem)}" for problem in one.problems)
     state = f" Not used: {visible(one.why)}." if one.why else ""
+    place = Templates().placed(one, one_line(one.shown, 300))
     description = f": {one_line(one.description, 200)}" if one.description else ""
-    return f"- `/{one_line(one.name, 120)}{hint}`{description} ({_place(one)}{problems}).{state}"
-
-
-def _place(one: Template) -> str:
-    shown = one_line(one.shown, 300)
-    return shown if one.provider == "builtin" else f"{via(one.provider, one.level)}: {shown}"
+    return f"- `/{one_line(one.name, 120)}{hint}`{description} ({place}{problems}).{state}"

@@ -40,11 +40,16 @@ def _extensions(locations: Locations) -> Iterator[Path]:
     """Yield the files of North's own folder of extensions, and of what the setting `extensions` names: the settings are
     read only where a file of theirs has that word."""
     folder = locations.config / "extensions"
-    if os.path.isdir(folder):
-        yield from (path for path in (*folder.glob("*.py"), *folder.glob("*/*.py")) if path.is_file())
-    files = (locations.config / name for name in _SETTINGS)
-    if any(b"extensions" in path.read_bytes() for path in files if path.is_file()):
-        from north_lsp.providers.catalog.extension_places import places_of
+    settings = (locations.config / name for name in _SETTINGS)
+    names_more = any(b"extensions" in path.read_bytes() for path in settings if path.is_file())
+    if not names_more and not os.path.isdir(folder):
+        return
+    from north_lsp.providers.catalog.extension_places import ExtensionPlaces, places_of
+
+    places = ExtensionPlaces(folder)
+    if names_more:
         from north_lsp.storage.user_settings import load_settings
 
-        yield from places_of(locations.config, load_settings(locations).models).enabled()
+        places = places_of(locations.config, load_settings(locations).models)
+    for path in places.enabled():
+        yield from path.parent.glob("*.py") if path.name == "__init__.py" else (path,)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.providers.offline.attached import Attachment, without_attachments
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +86,6 @@ Task = Find | Explain | ExplainThis | Read | ListFiles | Replace | Create | Run 
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
-    """What the editor sent with the message: a whole file, or a selection of its lines."""
-
-    path: str
-    text: str
-    lines: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Order:
     """A user message, as far as it was understood."""
 
@@ -103,42 +95,12 @@ class Order:
 
 def parse(message: str) -> Order:
     """Return the tasks in a user message, in their order; `Help` alone if none was understood."""
-    words, attachments = _without_attachments(message)
+    words, attachments = without_attachments(message)
     words, pasted = _without_pasted(words)
     if pasted is not None:
         attachments = (Attachment(pasted.path, ""), *attachments)
     tasks = _tasks(words) if words.strip() or not attachments else [ExplainThis()]
     return Order(tuple(pasted if pasted and isinstance(task, ExplainThis) else task for task in tasks), attachments)
-
-
-# North's own notes before the user's words, one bracketed line each; they are not requests.
-_NOTES = lazy_pattern(r"\A(?:\[[^\n]*\]\n\n)+")
-_ATTACHMENT_START = lazy_pattern(r'^<(?:file|folder|selection)(?:-\d+)? path="', re.MULTILINE)
-_ATTACHMENT = lazy_pattern(
-    r'^<(?P<tag>(?:file|folder|selection)(?:-\d+)?) path="(?P<path>[^"\n]*)"'
-    r'(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',
-    re.MULTILINE,
-)
-
-
-def _without_attachments(message: str) -> tuple[str, tuple[Attachment, ...]]:
-    """Return the user's words, which stand above the attachments or, from clients that name files first, below them."""
-    first = _ATTACHMENT_START.search(message)
-    if first is None:
-        return _NOTES.sub("", message), ()
-    attachments: list[Attachment] = []
-    at = first.start()
-    while (found := _ATTACHMENT.search(message, at)) is not None:
-        closing = f"</{found['tag']}>"
-        end = message.find(closing, found.end())
-        if end < 0:
-            at = len(message)
-            break
-        lines = (int(found["from"]), int(found["to"])) if found["from"] else None
-        attachments.append(Attachment(found["path"], message[found.end() : end].removesuffix("\n"), lines))
-        at = end + len(closing)
-    above = _NOTES.sub("", message[: first.start()])
-    return above if above.strip() else message[at:], tuple(attachments)
 
 
 # What an editor pastes below the words (agent-shell does): a paragraph that is a place, and the lines that are there.

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import assert_never
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.offline.attached import Attachment
 from north_lsp.providers.offline.phrases import phrase
 from north_lsp.providers.offline.quoting import (
     Line,
@@ -27,7 +28,6 @@ from north_lsp.providers.offline.quoting import (
 )
 from north_lsp.providers.offline.replies import Reply, number, read_ran, rows, text
 from north_lsp.providers.offline.requests import (
-    Attachment,
     Create,
     Explain,
     ExplainThis,

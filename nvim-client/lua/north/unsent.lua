@@ -57,10 +57,11 @@ function M.of_server(queued, known, on_known)
     end
     if not found then
       items[#items + 1] = { text = row.text }
-    elseif on_known then
-      on_known(table.remove(left, found))
     else
-      table.remove(left, found)
+      local one = table.remove(left, found)
+      if on_known then
+        on_known(one)
+      end
     end
   end
   return items

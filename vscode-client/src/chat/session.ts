@@ -274,7 +274,7 @@ export class Session extends ConversationState {
     else if (update.sessionUpdate === "config_option_update") void this.askPermissions();
   }
 
-  private forget(why = vscode.l10n.t("Another conversation was chosen in the meantime.")): void {
+  private forget(why = wasLeft()): void {
     this.giveUp(new Error(why));
     const old = this.current;
     this.current = "";
@@ -304,7 +304,7 @@ export class Session extends ConversationState {
 
   /** Throws if what is being opened was left in the meantime. */
   private mustBeWanted(leaveCount: number): void {
-    if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
+    if (leaveCount !== this.leaveCount) throw new Error(wasLeft());
   }
 
   /** Whether there is such a conversation; what was shown before stays otherwise. Throws when the server has ended, and when
@@ -384,6 +384,10 @@ export class Session extends ConversationState {
   private reopen(): Promise<boolean> {
     return this.open().then(() => true, () => false); // the page shows the problem
   }
+}
+
+function wasLeft(): string {
+  return vscode.l10n.t("Another conversation was chosen in the meantime.");
 }
 
 function once(event: vscode.Event<void>, act: () => void): void {
