@@ -303,6 +303,31 @@ async def test_going_back_elsewhere_shows_what_there_is_now(world: World, server
         assert texts(second) == "One.Three."
 
 
+async def test_the_shell_begins_anew_where_the_other_editor_was_gone_before_anybody_looked(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_look, look = threading.Event(), Sharing._look
+
+    def late(sharing: Sharing) -> Any:
+        may_look.wait(PATIENCE)
+        return look(sharing)
+
+    server.script(answer(call("shell_run", command="pwd")), answer(Say("I see.")))
+    notices = {"session": {"notices": {}}}
+    async with client_of(world, **NORTH) as first, inside(world.environ, None, NORTH, notices) as second:
+        deciding(first, "run")
+        deciding(second, "run")
+        session = await new_session(first, world)
+        await prompt(first, session, "!cd json")
+        monkeypatch.setattr(Sharing, "_look", late)
+        await load(second, world, session)
+        await first.request("session/close", {"sessionId": session})
+        may_look.set()
+        assert await elsewhere(second, None)
+        assert await prompt(second, session, "Where are you?") == "end_turn"
+        assert str(second.updates).count("The shell starts again here, in the main folder") == 1
+
+
 @pytest.mark.parametrize("way", ["taken over", "closed there", "closed there, and another mode set"])
 async def test_the_shell_begins_anew_and_that_is_said(world: World, server: ModelServer, way: str) -> None:
     where, told = call("shell_run", command="pwd; echo $MARK"), "The shell starts again here, in the main folder"

@@ -102,6 +102,7 @@ class Sharing:
     def opened(self, holder: LockHeld | None) -> None:
         """Note who writes the conversation as it is opened, which the client is told with the answer to that."""
         self.holder, self._is_named = holder, holder is not None
+        self._went_elsewhere = holder is not None  # it may have let go by the first look
 
     def begin(self, background: Background) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
