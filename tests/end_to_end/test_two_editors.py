@@ -313,7 +313,7 @@ async def test_the_shell_begins_anew_where_the_other_editor_was_gone_before_anyb
         return look(sharing)
 
     server.script(answer(call("shell_run", command="pwd")), answer(Say("I see.")))
-    notices = {"session": {"notices": {}}}
+    notices: dict[str, object] = {"session": {"notices": {}}}
     async with client_of(world, **NORTH) as first, inside(world.environ, None, NORTH, notices) as second:
         deciding(first, "run")
         deciding(second, "run")
