@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TypedDict
 
 import httpx2
 
+from north_lsp.providers.adapters.connection import Connection
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
@@ -33,16 +33,6 @@ from north_lsp.providers.model import NO_EXTRAS, Extras, Model, ProviderInfo
 _GOOGLES = "Google Cloud's credentials"
 _HELD = {VERTEX: _GOOGLES, CLAUDE_ON_VERTEX: _GOOGLES, BEDROCK: "AWS", CONVERSE: "AWS"}
 """Who has the credentials where North has no key, for people."""
-
-
-class _Shared(TypedDict):
-    """What every adapter takes."""
-
-    endpoint: Endpoint
-    wire_id: str | None
-    http: httpx2.AsyncClient
-    extra_body: Mapping[str, object]
-    timeouts: Timeouts
 
 
 def make_remote(
@@ -115,24 +105,21 @@ def _make(
     # An editor's endpoint gets no credential of the user's.
     sign = _signer(api, environ, address, rules) if secret is None and route is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
-    shared: _Shared = {
-        "endpoint": Endpoint(
-            info.title,
-            address,
-            key.source if key is not None else _HELD.get(api, "") if route is None else "",
-            is_vendors=_is_vendors(info, address),
-        ),
-        "wire_id": model.wire_id,
-        "http": http,
-        "extra_body": {**_tier(model, address, extras), **info.transform.body, **model.transform.body},
-        "timeouts": timeouts,
-    }
+    holder = key.source if key is not None else _HELD.get(api, "") if route is None else ""
+    connection = Connection(
+        Endpoint(info.title, address, holder, is_vendors=_is_vendors(info, address)),
+        http,
+        secret,
+        model.wire_id,
+        {**_tier(model, address, extras), **info.transform.body, **model.transform.body},
+        timeouts,
+    )
     match api:
         case "anthropic-messages":
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
 
             is_token = key is not None and key.is_token
-            return AnthropicProvider(secret, address, is_token=is_token, long_cache=extras.long_cache, **shared)
+            return AnthropicProvider(connection, is_token=is_token, long_cache=extras.long_cache)
         case "anthropic-bedrock" | "anthropic-vertex":
             from north_lsp.providers.adapters import anthropic_clouds
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
@@ -141,28 +128,28 @@ def _make(
                 cloud = anthropic_clouds.bedrock(address, secret, http, timeouts)
             else:
                 cloud = anthropic_clouds.vertex(address, http, timeouts)
-            return AnthropicProvider(secret, address, cloud=cloud, **shared)
+            return AnthropicProvider(connection, cloud=cloud)
         case "openai-responses" | "azure-openai-responses":
             from north_lsp.providers.adapters.openai_responses import ResponsesProvider
 
             strict = compat_for(address, {**info.compat, **model.compat}).strict_tools
             query = azure_query(environ) if api == AZURE else None
-            return ResponsesProvider(secret, address, strict_tools=strict, query=query, **shared)
+            return ResponsesProvider(connection, strict_tools=strict, query=query)
         case "bedrock-converse-stream":
             from north_lsp.providers.adapters.bedrock_converse import ConverseProvider
 
             compat = compat_for(address, {**info.compat, **model.compat})
-            return ConverseProvider(secret, address, compat=compat, note=extras.note, **shared)
+            return ConverseProvider(connection, compat=compat, note=extras.note)
         case "google-generative-ai" | "google-vertex":
             from north_lsp.providers.adapters.google import GoogleProvider
 
-            return GoogleProvider(secret, address, reasons=model.thinking is not None, **shared)
+            return GoogleProvider(connection, reasons=model.thinking is not None)
         case _:
             from north_lsp.providers.adapters.openai_chat import ChatProvider
 
             compat = compat_for(address, {**info.compat, **model.compat})
             reasons = model.thinking is not None
-            return ChatProvider(secret, address, compat=compat, reasons=reasons, note=extras.note, **shared)
+            return ChatProvider(connection, compat=compat, reasons=reasons, note=extras.note)
 
 
 def _headers(model: Model, environ: Mapping[str, str], route: Route | None, key: Credential | None) -> dict[str, str]:

@@ -37,14 +37,14 @@ def test_a_tier_of_service_is_asked_for_where_there_are_tiers(host: str, tier: s
     model = catalog().find("gpt-5.1")
     moved = replace(model, provider=replace(model.provider, address=f"https://{host}/v1", base_url=None))
     made = make_remote(moved, {"OPENAI_API_KEY": "k"}, DEFAULT_TIMEOUTS, extras=Extras("flex"))
-    assert vars(made)["_extra"].get("service_tier") == tier
+    assert vars(made)["_connection"].extra_body.get("service_tier") == tier
 
 
 @pytest.mark.parametrize("own", ["", "http://127.0.0.1:8"])
 def test_only_an_address_of_ones_own_is_to_be_checked(own: str) -> None:
     environ = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": own}
     made = make_remote(catalog().find("sonnet-4-5"), environ, DEFAULT_TIMEOUTS, extras=Extras())
-    told = unreachable(vars(made)["_endpoint"], "no route", AssistantMessage(())).message
+    told = unreachable(vars(made)["_connection"].endpoint, "no route", AssistantMessage(())).message
     step = f"and that {own} is right and running" if own else "and the proxy, then send the prompt again"
     assert told == f"Anthropic could not be reached (no route); check the network{',' if own else ''} {step}"
 

@@ -15,11 +15,12 @@ import httpx2
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import claude_rules, json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
-from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.connection import Connection
+from north_lsp.providers.adapters.failures import Refused
 from north_lsp.providers.adapters.json_text import sent_id, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
 from north_lsp.providers.adapters.sse import SseDecoder
-from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
+from north_lsp.providers.adapters.wire import StreamError, Unreachable
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -36,7 +37,6 @@ from north_lsp.providers.base import (
     TextDelta,
     Thinking,
     ThinkingDelta,
-    Timeouts,
     ToolCall,
     ToolResult,
     Usage,
@@ -70,30 +70,21 @@ class AnthropicProvider:
 
     def __init__(
         self,
-        secret: str | None,
-        base_url: str | None,
+        connection: Connection,
         *,
         is_token: bool = False,
         long_cache: bool = False,
-        endpoint: Endpoint | None = None,
-        wire_id: str | None = None,
-        http: httpx2.AsyncClient | None = None,
-        extra_body: Mapping[str, object] | None = None,
-        timeouts: Timeouts | None = None,
         cloud: "Cloud | None" = None,
     ) -> None:
+        self._connection = connection
         self._cloud = cloud
-        self._timeouts = timeouts or Timeouts()
-        address = base_url or "https://api.anthropic.com"
-        self._endpoint = endpoint or Endpoint("Anthropic", address, "ANTHROPIC_API_KEY")
-        self._wire_id = wire_id
-        self._extra = dict(extra_body or {})
         self._kept: KeptTexts[_Fold] = KeptTexts()
         self._mark = _EPHEMERAL | ({"ttl": "1h"} if long_cache else {})
         if cloud is not None:
             self._client = cloud.client
             return
         headers: dict[str, Any] = {}
+        secret, timeouts = connection.secret, connection.timeouts
         if is_token and is_bearer_token(secret or ""):
             headers["anthropic-beta"] = BEARER_BETA
         if secret is None:
@@ -102,11 +93,11 @@ class AnthropicProvider:
             # Without a key, the client would look for one in the environment, and send it to this address.
             api_key=None if is_token else secret or "none",
             auth_token=secret if is_token else None,
-            base_url=address,
+            base_url=connection.address,
             max_retries=0,
             default_headers=headers,
-            timeout=httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect),
-            http_client=http,
+            timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
+            http_client=connection.http,
             open_telemetry=False,
         )
 
@@ -114,20 +105,21 @@ class AnthropicProvider:
         answer = _Answer()
         key = (request.conversation_id, request.model)
         kept = self._kept.take(key, request.messages, partial(_Fold, request.model))
-        wire_id, cloud, marked = self._wire_id or request.model, self._cloud, _lookback(kept.fold.sent, self._mark)
+        wire_id, cloud = self._connection.id_of(request.model), self._cloud
+        marked = _lookback(kept.fold.sent, self._mark)
         asked = _body(request, kept.fold.sent, self._mark) | {"model": wire_id}
         if cloud is not None:
             asked, marked = cloud.body(asked), marked | _end(kept.fold.sent, self._mark)
-        asked |= self._extra
+        asked |= self._connection.extra_body
         path = "/v1/messages" if cloud is None else cloud.path_of(wire_id)
         decoder = SseDecoder if cloud is None else cloud.decoder
         texts = kept.texts(marked)
         content = encode(asked, "messages", texts)
-        endpoint, model = self._endpoint, request.model
+        model = request.model
         for _ in range(_MAX_PAUSES):
             try:
                 post = partial(self._post, path, content)
-                async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts, decoder)) as events:
+                async with aclosing(wire.stream(post, answer, self._connection, model, decoder)) as events:
                     async for event in events:
                         if isinstance(event, Done) and answer.is_paused:
                             break
@@ -135,7 +127,7 @@ class AnthropicProvider:
                     else:
                         return
             except Refused as error:
-                yield wire.refusal(error, endpoint, model, answer.partial("error"))
+                yield wire.refusal(error, self._connection.endpoint, model, answer.partial("error"))
                 return
             # The model has paused on its own: it continues when it is sent what it has said so far.
             content = _go_on(asked, texts, answer.blocks)

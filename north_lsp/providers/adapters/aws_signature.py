@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 
 from north_lsp.display import one_line
-from north_lsp.providers.adapters.wire import Refused
+from north_lsp.providers.adapters.failures import Refused
 from north_lsp.providers.credentials import MissingCredential
 
 if TYPE_CHECKING:

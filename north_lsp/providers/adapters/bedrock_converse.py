@@ -12,16 +12,14 @@ from functools import partial
 from typing import Any, Literal
 from urllib.parse import quote
 
-import httpx2
-
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import claude_rules, wire
 from north_lsp.providers.adapters.aws_event_stream import AwsEventStreamDecoder, named_event
+from north_lsp.providers.adapters.connection import Connection
 from north_lsp.providers.adapters.converse_answer import ConverseAnswer, read_hidden_thinking
-from north_lsp.providers.adapters.failures import Endpoint, describe
+from north_lsp.providers.adapters.failures import Refused, describe
 from north_lsp.providers.adapters.json_text import sent_id, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, encode
-from north_lsp.providers.adapters.wire import Refused
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -32,7 +30,6 @@ from north_lsp.providers.base import (
     StreamEvent,
     Text,
     Thinking,
-    Timeouts,
     ToolCall,
     ToolResult,
     ToolSpec,
@@ -56,45 +53,35 @@ class ConverseProvider:
 
     def __init__(
         self,
-        secret: str | None,
-        base_url: str,
+        connection: Connection,
         *,
         compat: Compat | None = None,
-        endpoint: Endpoint | None = None,
-        wire_id: str | None = None,
-        http: httpx2.AsyncClient | None = None,
-        extra_body: Mapping[str, object] | None = None,
-        timeouts: Timeouts | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
-        self._timeouts = timeouts or Timeouts()
-        self._address = base_url.rstrip("/")
-        self._endpoint = endpoint or Endpoint("Amazon Bedrock", base_url, "AWS_BEARER_TOKEN_BEDROCK")
-        self._wire_id = wire_id
+        self._connection = connection
+        self._address = connection.address.rstrip("/")
         self._compat = compat or Compat()
-        self._extra = {**self._compat.extra_body, **(extra_body or {})}
+        self._extra = {**self._compat.extra_body, **connection.extra_body}
         self._note = note
         self._headers = {"Content-Type": "application/json", "Accept": "application/vnd.amazon.eventstream"}
-        if secret is not None:
-            self._headers["Authorization"] = f"Bearer {secret}"
+        if connection.secret is not None:
+            self._headers["Authorization"] = f"Bearer {connection.secret}"
         self._kept: KeptTexts[_Fold] = KeptTexts()
-        limits = httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect)
-        self._http = http or httpx2.AsyncClient(timeout=limits)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        answer, wire_id = ConverseAnswer(), self._wire_id or request.model
+        answer, wire_id = ConverseAnswer(), self._connection.id_of(request.model)
         url = f"{self._address}/model/{quote(wire_id, safe=':')}/converse-stream"
         decoder = partial(AwsEventStreamDecoder, named_event)
-        endpoint, model = self._endpoint, request.model
+        endpoint, model = self._connection.endpoint, request.model
         while True:
             form = _form(request.model, wire_id, self._compat)
             key = (request.conversation_id, request.model)
             kept = self._kept.take(key, request.messages, partial(_Fold, request.model, form))
             body = _with(_body(request, kept.fold.sent, form, self._compat), self._extra)
             content = encode(body, "messages", kept.texts(_points(kept.fold.sent, form)))
-            post = partial(wire.send, self._http, url, content, self._headers)
+            post = partial(wire.send, self._connection.http, url, content, self._headers)
             try:
-                async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts, decoder)) as events:
+                async with aclosing(wire.stream(post, answer, self._connection, model, decoder)) as events:
                     async for event in events:
                         yield event
                 return
@@ -108,7 +95,7 @@ class ConverseProvider:
                     self._note(f"{endpoint.title} does not cache prompts for this model: {step}")
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._connection.http.aclose()
 
 
 def _refuses_caching(error: Refused) -> bool:

@@ -118,6 +118,18 @@ class Endpoint:
     is_vendors: bool = False
 
 
+class Refused(Exception):
+    """The server answered with an error: `status`, or None for an error within a stream. `body` is its JSON, None if it
+    is none, and `raw` its text."""
+
+    def __init__(self, status: int | None, headers: Mapping[str, str], body: object, raw: str) -> None:
+        super().__init__(raw)
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.raw = raw
+
+
 def describe(body: object, fallback: str = "") -> tuple[str, str]:
     """Return the code and the text of an error in any vendor's form: `{"error": {"type", "code", "message"}}`,
     `{"error": "…"}`, `{"message"}`, `{"detail"}`, or the inner object alone. The code is the most specific field."""
@@ -169,24 +181,15 @@ def failed(
     return Failed(kind, message, partial, status, kind in _RETRYABLE, retry_after_ms=wait_ms)
 
 
-def refused(
-    endpoint: Endpoint,
-    model: str,
-    status: int | None,
-    headers: Mapping[str, str],
-    body: object,
-    raw: str,
-    partial: AssistantMessage,
-    now: float,
-) -> Failed:
-    """Return the failure for an error answer (`status`) or an error within a stream (None). `now` is in seconds since
-    1970."""
+def refused(error: Refused, endpoint: Endpoint, model: str, partial: AssistantMessage, now: float) -> Failed:
+    """Return the failure for an error answer. `now` is in seconds since 1970."""
+    status, headers, body = error.status, error.headers, error.body
     code, text = describe(body, "")
     # Amazon names the error in a header: "ValidationException:http://internal.amazon.com/coral/…".
     code = code or headers.get("x-amzn-errortype", "").partition(":")[0]
     is_json = isinstance(body, Mapping)
     wait = retry_after_ms(headers, now)
-    kind = kind_of(status, code, text or raw, passes=wait is not None and not _DAILY.search(f"{body}"))
+    kind = kind_of(status, code, text or error.raw, passes=wait is not None and not _DAILY.search(f"{body}"))
     if status is not None and 300 <= status < 400:
         target = one_line(headers.get("location", "another address"), 200)
         message = f"{endpoint.address} redirects requests to {target}; set that address if you trust it"

@@ -16,10 +16,11 @@ import httpx2
 
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.accumulator import AnswerAccumulator
-from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.connection import Connection
+from north_lsp.providers.adapters.failures import Refused
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, encode
-from north_lsp.providers.adapters.wire import Refused, StreamError
+from north_lsp.providers.adapters.wire import StreamError
 from north_lsp.providers.base import (
     AssistantMessage,
     BlockEnd,
@@ -33,7 +34,6 @@ from north_lsp.providers.base import (
     StreamEvent,
     Text,
     Thinking,
-    Timeouts,
     ToolCall,
     ToolResult,
     Usage,
@@ -62,53 +62,42 @@ class GoogleProvider:
 
     def __init__(
         self,
-        secret: str | None,
-        base_url: str,
+        connection: Connection,
         *,
         reasons: bool = False,
-        endpoint: Endpoint | None = None,
-        wire_id: str | None = None,
-        http: httpx2.AsyncClient | None = None,
-        extra_body: Mapping[str, object] | None = None,
-        timeouts: Timeouts | None = None,
     ) -> None:
-        self._timeouts = timeouts or Timeouts()
-        self._address = base_url.rstrip("/")
-        self._endpoint = endpoint or Endpoint("Google", base_url, "GEMINI_API_KEY")
-        self._wire_id = wire_id
+        self._connection = connection
+        self._address = connection.address.rstrip("/")
         self._reasons = reasons
-        self._extra = dict(extra_body or {})
         self._headers = {"Content-Type": "application/json"}
-        if secret is not None:
-            self._headers["x-goog-api-key"] = secret
+        if connection.secret is not None:
+            self._headers["x-goog-api-key"] = connection.secret
         self._kept: KeptTexts[_Fold] = KeptTexts()
-        limits = httpx2.Timeout(self._timeouts.idle, connect=self._timeouts.connect)
-        self._http = http or httpx2.AsyncClient(timeout=limits)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer()
-        model = self._wire_id or request.model
+        model = self._connection.id_of(request.model)
         key = (request.conversation_id, request.model)
         kept = self._kept.take(key, request.messages, partial(_Fold, request.model, model))
-        body = _body(request, model, self._reasons) | self._extra
+        body = {**_body(request, model, self._reasons), **self._connection.extra_body}
         post = partial(self._post, model, encode(body, "contents", kept.texts()))
         try:
-            async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
+            async with aclosing(wire.stream(post, answer, self._connection, request.model)) as events:
                 async for event in events:
                     yield event
         except Refused as error:
-            yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
+            yield wire.refusal(error, self._connection.endpoint, request.model, answer.partial("error"))
 
     async def _post(self, model: str, content: bytes) -> httpx2.Response:
         url = f"{self._address}/models/{quote(model)}:streamGenerateContent?alt=sse"
         try:
-            return await wire.send(self._http, url, content, self._headers)
+            return await wire.send(self._connection.http, url, content, self._headers)
         except Refused as error:
             said = error.body[0] if isinstance(error.body, list) and error.body else error.body
             raise Refused(error.status, _with_delay(error.headers, said), said, error.raw) from None
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._connection.http.aclose()
 
 
 def _with_delay(headers: Mapping[str, str], body: object) -> Mapping[str, str]:

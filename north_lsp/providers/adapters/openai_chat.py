@@ -9,17 +9,16 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-import httpx2
-
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.accumulator import AnswerAccumulator
-from north_lsp.providers.adapters.failures import Endpoint, describe
+from north_lsp.providers.adapters.connection import Connection
+from north_lsp.providers.adapters.failures import Refused, describe
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
 from north_lsp.providers.adapters.openai_client import OpenAiClient
 from north_lsp.providers.adapters.strict import Schema, called, schemas_of, strict_schema
-from north_lsp.providers.adapters.wire import Refused, StreamError
+from north_lsp.providers.adapters.wire import StreamError
 from north_lsp.providers.base import (
     AssistantMessage,
     BlockEnd,
@@ -32,7 +31,6 @@ from north_lsp.providers.base import (
     StopReason,
     StreamEvent,
     Thinking,
-    Timeouts,
     ToolCall,
     ToolResult,
     Usage,
@@ -59,42 +57,33 @@ class ChatProvider:
 
     def __init__(
         self,
-        secret: str | None,
-        base_url: str,
+        connection: Connection,
         *,
         compat: Compat | None = None,
         reasons: bool = False,
-        endpoint: Endpoint | None = None,
-        wire_id: str | None = None,
-        http: httpx2.AsyncClient | None = None,
-        extra_body: Mapping[str, object] | None = None,
-        timeouts: Timeouts | None = None,
         note: Callable[[str], None] | None = None,
     ) -> None:
-        self._compat = compat or compat_for(base_url, {})
+        self._connection = connection
+        self._compat = compat or compat_for(connection.address, {})
         self._reasons = reasons
-        self._address = base_url
-        self._timeouts = timeouts or Timeouts()
-        self._endpoint = endpoint or Endpoint(host_of(base_url) or base_url, base_url)
         self._note = note
-        self._wire_id = wire_id
-        self._extra = dict(extra_body or {})
         self._kept: KeptTexts[_Fold] = KeptTexts()
-        self._client = OpenAiClient(secret, base_url, self._timeouts, http)
+        self._client = OpenAiClient(connection)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         schemas = schemas_of(request.tools) if self._compat.strict_tools else {}
         answer = _Answer(self._compat.reasoning_content_field, schemas)
         for attempt in range(_MAX_FORMS):
-            model = self._wire_id or request.model
+            model = self._connection.id_of(request.model)
             begin = partial(_Fold, request, self._compat, self._reasons)
             key = (request.conversation_id, request.model, request.system)
             kept = self._kept.take(key, request.messages, begin)
-            body = _body(request, self._compat, self._address, model, self._reasons) | self._extra
+            body = _body(request, self._compat, self._connection.address, model, self._reasons)
+            body.update(self._connection.extra_body)
             content = encode(body, "messages", [*kept.texts(), *map(dumps, kept.fold.end())])
             post = partial(self._client.post, "/chat/completions", content)
             try:
-                async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
+                async with aclosing(wire.stream(post, answer, self._connection, request.model)) as events:
                     async for event in events:
                         yield event
                 return
@@ -104,10 +93,10 @@ class ChatProvider:
                 if error.status in (400, 422) and attempt + 1 < _MAX_FORMS:
                     changed = without_unsupported(self._compat, describe(error.body, error.raw)[1])
                 if changed is None:
-                    yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
+                    yield wire.refusal(error, self._connection.endpoint, request.model, answer.partial("error"))
                     return
                 if self._note is not None:
-                    self._note(advice(self._compat, changed, self._endpoint.title))
+                    self._note(advice(self._compat, changed, self._connection.endpoint.title))
                 self._compat, self._kept = changed, KeptTexts()
 
     async def aclose(self) -> None:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 
+from north_lsp.providers.adapters.connection import Connection
+from north_lsp.providers.adapters.failures import Refused
 from north_lsp.providers.adapters.lean_import import import_lean
-from north_lsp.providers.adapters.wire import Refused, Unreachable, refused_in
-from north_lsp.providers.base import Timeouts
+from north_lsp.providers.adapters.wire import Unreachable, refused_in
 
 if TYPE_CHECKING:
     import openai
@@ -16,14 +17,11 @@ else:
 
 
 class OpenAiClient:
-    """One client for a model; `secret` is None for servers that need no key. It repeats no request on its own."""
+    """One client for a model. It repeats no request on its own."""
 
     def __init__(
         self,
-        secret: str | None,
-        base_url: str,
-        timeouts: Timeouts,
-        http: httpx2.AsyncClient | None = None,
+        connection: Connection,
         query: Mapping[str, str] | None = None,
     ) -> None:
         headers: dict[str, Any] = {
@@ -32,16 +30,16 @@ class OpenAiClient:
             "OpenAI-Project": openai.Omit(),
         }
         self._headers: dict[str, Any] = {"X-Stainless-Raw-Response": "stream"}
-        if secret is None:
+        if connection.secret is None:
             self._headers["Authorization"] = openai.Omit()
         self._sdk = openai.AsyncOpenAI(
-            api_key=secret or "none",
-            base_url=base_url,
+            api_key=connection.secret or "none",
+            base_url=connection.address,
             max_retries=0,
             default_headers=headers,
             default_query=query,
-            timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
-            http_client=http,
+            timeout=httpx2.Timeout(connection.timeouts.idle, connect=connection.timeouts.connect),
+            http_client=connection.http,
         )
 
     async def post(self, path: str, content: bytes) -> httpx2.Response:

@@ -12,16 +12,15 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 
-import httpx2
-
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import wire
-from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.connection import Connection
+from north_lsp.providers.adapters.failures import Refused
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, encode
 from north_lsp.providers.adapters.openai_client import OpenAiClient
 from north_lsp.providers.adapters.strict import Schema, called, schemas_of, strict_schema
-from north_lsp.providers.adapters.wire import Refused, StreamError
+from north_lsp.providers.adapters.wire import StreamError
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -38,7 +37,6 @@ from north_lsp.providers.base import (
     TextDelta,
     Thinking,
     ThinkingDelta,
-    Timeouts,
     ToolCall,
     ToolResult,
     Usage,
@@ -47,7 +45,6 @@ from north_lsp.providers.base import (
 from north_lsp.providers.json_values import as_count, as_list, as_object, as_text
 
 _MAX_ID = 64
-DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
 class ResponsesProvider:
@@ -56,38 +53,29 @@ class ResponsesProvider:
 
     def __init__(
         self,
-        secret: str | None,
-        base_url: str | None = None,
+        connection: Connection,
         *,
-        endpoint: Endpoint | None = None,
-        wire_id: str | None = None,
-        http: httpx2.AsyncClient | None = None,
-        extra_body: Mapping[str, object] | None = None,
-        timeouts: Timeouts | None = None,
         strict_tools: bool = False,
         query: Mapping[str, str] | None = None,
     ) -> None:
+        self._connection = connection
         self._strict = strict_tools
-        address = base_url or DEFAULT_ADDRESS
-        self._timeouts = timeouts or Timeouts()
-        self._endpoint = endpoint or Endpoint("OpenAI", address, "OPENAI_API_KEY")
-        self._wire_id = wire_id
-        self._extra = dict(extra_body or {})
         self._kept: KeptTexts[_Fold] = KeptTexts()
-        self._client = OpenAiClient(secret, address, self._timeouts, http, query)
+        self._client = OpenAiClient(connection, query)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer(schemas_of(request.tools) if self._strict else {})
         key = (request.conversation_id, request.model)
         kept = self._kept.take(key, request.messages, partial(_Fold, request.model))
-        body = _body(request, strict_tools=self._strict) | {"model": self._wire_id or request.model} | self._extra
+        body = _body(request, strict_tools=self._strict) | {"model": self._connection.id_of(request.model)}
+        body.update(self._connection.extra_body)
         post = partial(self._client.post, "/responses", encode(body, "input", kept.texts()))
         try:
-            async with aclosing(wire.stream(post, answer, self._endpoint, request.model, self._timeouts)) as events:
+            async with aclosing(wire.stream(post, answer, self._connection, request.model)) as events:
                 async for event in events:
                     yield event
         except Refused as error:
-            yield wire.refusal(error, self._endpoint, request.model, answer.partial("error"))
+            yield wire.refusal(error, self._connection.endpoint, request.model, answer.partial("error"))
 
     async def aclose(self) -> None:
         await self._client.aclose()

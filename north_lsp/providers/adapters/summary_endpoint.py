@@ -2,13 +2,13 @@
 answers with `{"summary"}`."""
 
 import json
-import time
 from collections.abc import AsyncGenerator
 
 import anyio
 import httpx2
 
-from north_lsp.providers.adapters.failures import Endpoint, failed, no_model_server, refused, unreachable
+from north_lsp.providers.adapters.failures import Endpoint, Refused, failed, no_model_server, unreachable
+from north_lsp.providers.adapters.wire import refusal
 from north_lsp.providers.base import (
     AssistantMessage,
     Done,
@@ -61,9 +61,8 @@ class SummaryEndpoint:
         except (ValueError, RecursionError):
             body = None
         if response.status_code != 200:
-            now = time.time()
-            about = (response.status_code, response.headers, body, text)
-            return refused(self._endpoint, request.model, *about, _NOTHING, now)
+            answered = Refused(response.status_code, response.headers, body, text)
+            return refusal(answered, self._endpoint, request.model, _NOTHING)
         summary = body.get("summary") if isinstance(body, dict) else None
         if not isinstance(summary, str) or not summary.strip():
             return no_model_server(self._endpoint, "no `summary`", _NOTHING)

@@ -12,7 +12,8 @@ import anyio
 import httpx2
 
 from north_lsp.providers.adapters import failures
-from north_lsp.providers.adapters.failures import Endpoint
+from north_lsp.providers.adapters.connection import Connection
+from north_lsp.providers.adapters.failures import Endpoint, Refused
 from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent, SseDecoder
 from north_lsp.providers.base import AssistantMessage, Counted, Done, Failed, StreamEvent, Timeouts, Usage
 from north_lsp.providers.json_values import read_event
@@ -22,17 +23,6 @@ _DRAIN_SECONDS = 0.25
 _ERROR_BYTES = 64 * 1024
 _EVENT_STREAMS = ("text/event-stream", "application/vnd.amazon.eventstream", "")
 _SIGNS_OF_LIFE = ("ping", "keepalive")  # events that bring nothing of an answer
-
-
-class Refused(Exception):
-    """The server answered with an error."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: object, raw: str) -> None:
-        super().__init__(raw)
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.raw = raw
 
 
 class Unreachable(Exception):
@@ -101,14 +91,14 @@ Post = Callable[[], Awaitable[httpx2.Response]]
 async def stream(
     post: Post,
     answer: Answer,
-    endpoint: Endpoint,
+    connection: Connection,
     model: str,
-    timeouts: Timeouts,
     decoder: Callable[[], Decoder] = SseDecoder,
 ) -> AsyncGenerator[StreamEvent, None]:
     """Send one request and yield its events. `post` raises Refused or Unreachable; Refused is passed on to the caller,
     so that the adapter can send the request in another form."""
     problem: Failed
+    endpoint, timeouts = connection.endpoint, connection.timeouts
     counted = answer.usage
     try:
         async with aclosing(_vendor_events(post, answer, timeouts, decoder())) as events:
@@ -126,8 +116,7 @@ async def stream(
             return
         problem = failures.broken(endpoint, "ended early", answer.partial("error"))
     except StreamError as error:
-        partial = answer.partial("error")
-        problem = failures.refused(endpoint, model, None, {}, error.body, "", partial, time.time())
+        problem = refusal(Refused(None, {}, error.body, ""), endpoint, model, answer.partial("error"))
     except _LimitHit as error:
         problem = failures.broken(endpoint, str(error), answer.partial("error"))
     except NoEventStream as error:
@@ -142,7 +131,7 @@ async def stream(
 
 
 def refusal(error: Refused, endpoint: Endpoint, model: str, partial: AssistantMessage) -> Failed:
-    return failures.refused(endpoint, model, error.status, error.headers, error.body, error.raw, partial, time.time())
+    return failures.refused(error, endpoint, model, partial, time.time())
 
 
 async def send(http: httpx2.AsyncClient, url: str, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:

@@ -185,6 +185,8 @@ export function byKeyboard() {
         await shot(page, `text-${key}`);
         await keyboard.command("View: Close Editor");
         await editorTab(page, tab).waitFor({ state: "detached" });
+        // VS Code opens the editor below and gives it the keyboard only then: it would take it from the chat.
+        await until("the editor below to have the focus", () => page.evaluate(() => (document.activeElement?.closest(".editor-instance") ?? null) !== null));
       }
     },
   };

@@ -26,6 +26,7 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
+from tests.providers.adapters.vendors import connection
 from tests.support.model_server import ModelServer
 from tests.support.script import (
     Part,
@@ -50,7 +51,7 @@ async def ask(
     tools: list[ToolSpec] | None = None,
     reasoning: Reasoning = Reasoning(),  # noqa: B008 - frozen
 ) -> list[StreamEvent]:
-    provider = AnthropicProvider("key", server.url)
+    provider = AnthropicProvider(connection(server.url))
     request = ModelRequest("claude-test", "Be good.", messages, tools or [], 4000, "c", reasoning)
     try:
         return [event async for event in provider.stream(request)]
@@ -242,7 +243,7 @@ async def test_what_was_cached_is_found_again(server: ModelServer, calls: int, h
 
 
 async def test_a_server_that_is_not_there(server: ModelServer) -> None:
-    provider = AnthropicProvider("key", "http://127.0.0.1:9")
+    provider = AnthropicProvider(connection("http://127.0.0.1:9"))
     events = [event async for event in provider.stream(ModelRequest("m", "s", QUESTION, [], 100))]
     await provider.aclose()
     assert len(events) == 1

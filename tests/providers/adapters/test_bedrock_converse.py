@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -10,8 +11,6 @@ import pytest
 
 from north_lsp.providers.adapters import anthropic
 from north_lsp.providers.adapters.bedrock_converse import ConverseProvider
-from north_lsp.providers.adapters.failures import Endpoint
-from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import (
     AssistantMessage,
     BlockEnd,
@@ -23,7 +22,6 @@ from north_lsp.providers.base import (
     StreamEvent,
     Text,
     Thinking,
-    Timeouts,
     ToolCall,
     ToolResult,
     Usage,
@@ -32,7 +30,7 @@ from north_lsp.providers.base import (
 from north_lsp.providers.orphans import orphaned_call
 from tests.providers.adapters.test_converse_request import CLAUDE, OTHER, POINT, SCHEMA, request, sent_to
 from tests.providers.adapters.test_message_cache import grown
-from tests.providers.adapters.vendors import ask
+from tests.providers.adapters.vendors import ask, connection
 from tests.support.bedrock_format import CONTENT_TYPE
 from tests.support.converse_format import event, stream
 from tests.support.model_server import ModelServer
@@ -40,9 +38,7 @@ from tests.support.script import answer, call, fail, gate, raw, say, stop, strea
 
 
 def made(server: ModelServer, wire_id: str = CLAUDE, **more: Any) -> ConverseProvider:
-    endpoint = Endpoint("The Server", server.url, "SOME_KEY")
-    http = make_client(HeaderRules(), Timeouts(), {})
-    return ConverseProvider("key", server.url, endpoint=endpoint, wire_id=wire_id, http=http, **more)
+    return ConverseProvider(replace(connection(server.url), wire_id=wire_id), **more)
 
 
 async def last_of(server: ModelServer, wire_id: str = CLAUDE) -> StreamEvent:
@@ -263,7 +259,8 @@ async def test_further_fields_are_added_to_what_is_there(server: ModelServer) ->
     server.script(answer(say("Hi")))
     extra = {"inferenceConfig": {"temperature": 1}, "additionalModelRequestFields": {"top_k": 5}}
     server.may_refuse = True  # Claude takes no top_k while it thinks
-    await ask(made(server, extra_body=extra), request())
+    reached = replace(connection(server.url), wire_id=CLAUDE, extra_body=extra)
+    await ask(ConverseProvider(reached), request())
     (sent,) = server.requests
     assert sent.body["inferenceConfig"] == {"maxTokens": 8000, "temperature": 1}
     assert sent.body["additionalModelRequestFields"].keys() == {"thinking", "top_k"}

@@ -26,7 +26,7 @@ from north_lsp.providers.base import (
     UserMessage,
 )
 from north_lsp.providers.compat import Compat, compat_for
-from tests.providers.adapters.vendors import CHAT, ask
+from tests.providers.adapters.vendors import CHAT, ask, connection
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, fail, raw, say, stop, think, usage
 
@@ -183,7 +183,7 @@ async def test_a_parameter_that_the_server_does_not_know_is_left_out(
 ) -> None:
     server.script(answer(fail(400, "invalid_request_error", complaint)), answer(say("ok")), answer(say("again")))
     noted: list[str] = []
-    provider = ChatProvider("key", f"{server.url}/v1", compat=Compat(**flags), reasons=True, note=noted.append)
+    provider = ChatProvider(connection(f"{server.url}/v1"), compat=Compat(**flags), reasons=True, note=noted.append)
     one = request(UserMessage("Q"), effort="high")
     assert isinstance([event async for event in provider.stream(one)][-1], Done)
     assert isinstance((await ask(provider, one))[-1], Done)

@@ -1,6 +1,7 @@
 """Google's generateContent API against a server that streams the real format."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from north_lsp.providers.base import (
     Usage,
     UserMessage,
 )
-from tests.providers.adapters.vendors import GOOGLE, ask
+from tests.providers.adapters.vendors import GOOGLE, ask, connection
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, fail, raw, say, stop, think, usage
 
@@ -210,7 +211,7 @@ async def test_errors_in_the_vendors_form(server: ModelServer) -> None:
 
 async def test_a_server_without_key(server: ModelServer) -> None:
     server.script(answer(say("Hi")))
-    await ask(GoogleProvider(None, f"{server.url}/v1beta"))
+    await ask(GoogleProvider(replace(connection(f"{server.url}/v1beta"), secret=None)))
     assert "x-goog-api-key" not in {name.lower() for name in server.requests[0].headers}
 
 

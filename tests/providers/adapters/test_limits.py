@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from north_lsp.providers.adapters import wire
-from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.base import AssistantMessage, Done, Failed, StreamEvent, Text, TextDelta, Timeouts, Usage
+from tests.providers.adapters.vendors import connection
 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 WORD = b'data: {"type": "word"}\n\n'
@@ -60,7 +60,7 @@ async def last_of(
         return httpx2.Response(200, content=body())
 
     monkeypatch.setattr(anyio, "current_time", lambda: now[0])
-    events = [event async for event in wire.stream(post, Words(), Endpoint("S", "http://s"), "m", timeouts)]
+    events = [event async for event in wire.stream(post, Words(), connection("http://s", timeouts), "m")]
     return events[-1]
 
 

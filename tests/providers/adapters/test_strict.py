@@ -13,7 +13,7 @@ from north_lsp.providers.base import Done, ModelRequest, ToolSpec, UserMessage
 from north_lsp.providers.compat import compat_for
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.registry import Registry
-from tests.providers.adapters.vendors import ask
+from tests.providers.adapters.vendors import ask, connection
 from tests.support.model_server import ModelServer
 from tests.support.rules.common import openai_tool
 from tests.support.script import answer, call
@@ -79,9 +79,9 @@ async def test_a_strict_call_is_one_like_any_other(server: ModelServer, api: str
     flags = {"supports_strict_mode": True, "tool_strict_mode": "all_strict"}
     url = f"{server.url}/v1"
     provider = (
-        ChatProvider("key", url, compat=compat_for(url, flags))
+        ChatProvider(connection(url), compat=compat_for(url, flags))
         if api == "chat"
-        else ResponsesProvider("key", url, strict_tools=True)
+        else ResponsesProvider(connection(url), strict_tools=True)
     )
     specs: list[ToolSpec] = list(TOOLS.values())
     server.script(answer(call("read_file", path="a.py", startLine=None, lineNumbers=None)))

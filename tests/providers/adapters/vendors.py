@@ -7,14 +7,30 @@ import httpx2
 
 from north_lsp.providers.adapters.anthropic import AnthropicProvider
 from north_lsp.providers.adapters.bedrock_converse import ConverseProvider
+from north_lsp.providers.adapters.connection import Connection
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.google import GoogleProvider
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.adapters.openai_chat import ChatProvider
 from north_lsp.providers.adapters.openai_responses import ResponsesProvider
-from north_lsp.providers.base import Message, ModelRequest, Provider, StreamEvent, Timeouts, UserMessage
+from north_lsp.providers.base import (
+    DEFAULT_TIMEOUTS,
+    Message,
+    ModelRequest,
+    Provider,
+    StreamEvent,
+    Timeouts,
+    UserMessage,
+)
 
 QUICK = Timeouts(connect=600, idle=0.2, request=3600)
+
+
+def connection(
+    address: str, timeouts: Timeouts = DEFAULT_TIMEOUTS, transport: httpx2.AsyncBaseTransport | None = None
+) -> Connection:
+    http = make_client(HeaderRules(), timeouts, {}, transport)
+    return Connection(Endpoint("The Server", address, "SOME_KEY"), http, "key", timeouts=timeouts)
 
 
 @dataclass(frozen=True)
@@ -29,11 +45,7 @@ class Vendor:
     def make(
         self, url: str, timeouts: Timeouts | None = None, transport: httpx2.AsyncBaseTransport | None = None
     ) -> Provider:
-        limits = timeouts or Timeouts()
-        address = url + self.base
-        endpoint = Endpoint("The Server", address, "SOME_KEY")
-        http = make_client(HeaderRules(), limits, {}, transport)
-        return self.kind("key", address, endpoint=endpoint, http=http, timeouts=limits)
+        return self.kind(connection(url + self.base, timeouts or Timeouts(), transport))
 
 
 ANTHROPIC = Vendor("anthropic", "/v1/messages", AnthropicProvider)
