@@ -20,6 +20,7 @@ from tree_sitter import Parser
 from north_lsp.workspace.files.fuzzy import FuzzyIndex
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.search.request import Expression, Means
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.search.search import search
 from north_lsp.workspace.structure import parsing
@@ -141,7 +142,8 @@ def main() -> None:
                 "rg --json": run([rg, "--json", *case, *spelled, "-e", query], root),
                 "git grep": run(["git", "grep", *fixed, *([] if case == ["-s"] else case), "-n", "-e", query], root),
             }
-            work = partial(search, roots, query, regex=regex, trees=trees, ripgrep=binary)
+            means = Means(trees=trees, ripgrep=binary)
+            work = partial(search, roots, Expression(query, regex), means=means)
             show(f"search, {name}", work, others)
         trees.tree(root).fuzzy()
         for query in ("handler_4", "srccorehandler", "zzzz", "tests1/token"):
@@ -156,7 +158,8 @@ def main() -> None:
         )
         structure_of("python", text)
         show("outline of 10,000 lines, again", lambda: outline(structure_of("python", text), []))
-        show("search without ripgrep, rare word", lambda: search(roots, "needleInHaystack", trees=trees), rounds=1)
+        rare, alone = Expression("needleInHaystack"), Means(trees=trees)
+        show("search without ripgrep, rare word", lambda: search(roots, rare, means=alone), rounds=1)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from north_lsp.workspace.opening import open_folder, open_in_steps, open_real, o
 from north_lsp.workspace.pagination import stream_part
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search.ripgrep import find_ripgrep
-from north_lsp.workspace.search.search import search
 from north_lsp.workspace.text import read_text
+from tests.support.searching import search
 
 _TRIES = 1500
 

@@ -1,9 +1,10 @@
 """`search_text`: searches for a text or a pattern in the files of the workspace."""
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 from pydantic import BaseModel, Field
@@ -19,9 +20,13 @@ from north_lsp.tools.support.threads import on_thread, stoppable
 from north_lsp.vocabulary import Location
 from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.search.matching import NeedsChildProcess
+from north_lsp.workspace.search.request import Expression, Means, Selection, Within
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.search.search import SearchResult, search, search_in_text
 from north_lsp.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.workspace.search.search_child import InFiles, InText
 
 _DIGEST = 10
 
@@ -70,28 +75,24 @@ class SearchText(ReadTool):
             known = ", ".join(language.types[0] if language.types else language.id for language in LANGUAGES)
             raise ToolError("INVALID_INPUT", f"type: there is no type {args.type!r}", f"types: {known}")
         lines = (args.lineRange.start, args.lineRange.end) if args.lineRange is not None else None
-        by_file = args.mode != "content"
-        options = {
-            "regex": args.regex,
-            "case_sensitive": args.caseSensitive,
-            "multiline": args.multiline,
-            "lines": lines,
-            "context_lines": context,
-            "limit": 0 if by_file else limit,
-            "offset": 0 if by_file else args.offset,
-        }
+        expression = Expression(args.query, args.regex, args.caseSensitive, args.multiline)
+        # Where files are shown, or numbers, no match is.
+        most, offset = (limit, args.offset) if args.mode == "content" else (0, 0)
+        selection = Selection(lines, context, most, offset)
         path = args.file if args.file is not None else args.path
         if path is not None and is_address(path):
             shown, text = await read_address(path, workspace)
             try:
-                found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
+                found = await on_thread(search_in_text, shown, text, expression, selection)
             except NeedsChildProcess:
-                from north_lsp.workspace.search.search_child import text_request
+                from north_lsp.workspace.search.search_child import InText
 
-                asked = await on_thread(text_request, shown, text, args.query, options)
+                asked = InText(shown, text, expression, selection)
                 found = await _search_in_child(asked, float(workspace.limits.search_seconds))
         else:
-            found = await _search(args, workspace, path, options, suffixes, notices)
+            path = await _place(path, workspace, notices, must_be_file=args.file is not None)
+            within = Within(path, args.glob, suffixes)
+            found = await _search(workspace, expression, within, selection)
             await _note(found, workspace)
         return self._output(args, workspace, found, limit, context, notices)
 
@@ -163,42 +164,38 @@ async def _note(found: SearchResult, workspace: Workspace) -> None:
         workspace.seen.note(path, tag, ranges)
 
 
-async def _search(
-    args: SearchTextArgs,
-    workspace: Workspace,
-    path: str | None,
-    options: dict[str, Any],
-    suffixes: tuple[str, ...] | None,
-    notices: Notices,
-) -> SearchResult:
-    if path is not None:
-        place, notice = await resolve_existing(path, workspace)
-        notices += [notice] if notice is not None else []
-        path = workspace.roots.display_path(place.root, place.path.relative_to(place.root).as_posix())
-        if args.file is not None and await on_thread(os.path.isdir, place.path):
-            raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "pass it as path, not as file")
+async def _place(path: str | None, workspace: Workspace, notices: Notices, *, must_be_file: bool) -> str | None:
+    """Return how a search names the place that a model means, None for all. Raises ToolError."""
+    if path is None:
+        return None
+    place, notice = await resolve_existing(path, workspace)
+    notices += [notice] if notice is not None else []
+    if must_be_file and await on_thread(os.path.isdir, place.path):
+        raise ToolError("INVALID_INPUT", f"{place.relative} is a folder", "pass it as path, not as file")
+    return workspace.roots.display_path(place.root, place.path.relative_to(place.root).as_posix())
+
+
+async def _search(workspace: Workspace, expression: Expression, within: Within, selection: Selection) -> SearchResult:
     texts = await workspace.unsaved_texts()
-    options = options | {"path": path, "glob": args.glob, "suffixes": suffixes, "ripgrep": find_ripgrep()}
-    options["seconds"] = float(workspace.limits.search_seconds)
-    work = partial(
-        search, workspace.roots, args.query, read=texts.get, unsaved=tuple(texts), trees=workspace.trees, **options
-    )
+    seconds = float(workspace.limits.search_seconds)
+    means = Means(texts.get, tuple(texts), trees=workspace.trees, ripgrep=find_ripgrep(), seconds=seconds)
+    work = partial(search, workspace.roots, expression, within, selection)
     try:
-        return await stoppable(lambda over: work(should_stop=over))
+        return await stoppable(lambda over: work(replace(means, should_stop=over)))
     except NeedsChildProcess:
-        from north_lsp.workspace.search.search_child import request
+        from north_lsp.workspace.search.search_child import InFiles
 
-        options |= {"private": workspace.private}
-        asked = await on_thread(request, workspace.roots, args.query, options, texts)
-        return await _search_in_child(asked, options["seconds"])
+        within = replace(within, private=workspace.private)
+        return await _search_in_child(InFiles(workspace.roots, expression, within, selection, texts), seconds)
 
 
-async def _search_in_child(asked: bytes, seconds: float) -> SearchResult:
+async def _search_in_child(asked: "InFiles | InText", seconds: float) -> SearchResult:
     """Search in a process that is killed when it takes too long or is no longer wanted. Raises ToolError."""
-    from north_lsp.workspace.search.search_child import COMMAND, result
+    from north_lsp.workspace.search.search_child import COMMAND, request, result
 
+    told = await on_thread(request, asked)
     with anyio.move_on_after(seconds):
-        ended = await anyio.run_process(COMMAND, input=asked, check=False)
+        ended = await anyio.run_process(COMMAND, input=told, check=False)
         if ended.returncode != 0:
             raise ToolError("INTERNAL", "the search ended early", "simplify the expression")
         return result(ended.stdout)

@@ -14,7 +14,6 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -30,7 +29,8 @@ from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.search.bytes_pattern import BytesPattern, translate
 from north_lsp.workspace.search.find_files import below_a_root
 from north_lsp.workspace.search.matching import Found, Match, find_in
-from north_lsp.workspace.search.query import Query, compile_glob, compile_query
+from north_lsp.workspace.search.query import Query, compile_glob
+from north_lsp.workspace.search.request import Expression, Means, Selection, Within
 from north_lsp.workspace.search.ripgrep import CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import decode, is_binary
 
@@ -58,44 +58,23 @@ class SearchResult:
 
 def search(
     roots: Roots,
-    query: str,
-    *,
-    regex: bool = False,
-    path: str | None = None,
-    glob: str | None = None,
-    suffixes: tuple[str, ...] | None = None,
-    case_sensitive: bool = False,
-    multiline: bool = False,
-    lines: tuple[int, int] | None = None,
-    context_lines: int = 0,
-    limit: int = 50,
-    offset: int = 0,
-    read: Callable[[Path], str | None] | None = None,
-    unsaved: Iterable[Path] | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
-    trees: Trees | None = None,
-    private: tuple[Path, ...] = (),
-    ripgrep: Path | None = None,
-    seconds: float | None = None,
-    patient: bool = False,
+    expression: Expression,
+    within: Within = Within(),  # noqa: B008 - frozen
+    selection: Selection = Selection(),  # noqa: B008
+    means: Means = Means(),  # noqa: B008
 ) -> SearchResult:
-    """Search the files of all roots, or of the file or folder `path`, in path order, main root first.
+    """Search the files of all roots, or some of them, in path order, main root first.
 
-    `suffixes` are endings of names, lower-case. `lines` is an inclusive range to which matches are restricted. `read`
-    returns the unsaved text of a file, if there is one; `unsaved` names the files that have one (needed with `ripgrep`,
-    the binary that counts). `should_stop` is called before every file and occasionally within one; after `seconds` the
-    search returns what it has found so far. Without `trees`, the files outside of `private` folders are listed. Raises
-    ToolError: INVALID_INPUT for an empty query or a broken glob, NOT_FOUND for a missing `path`, and whatever
-    `Trees.resolve_readable` raises; and NeedsChildProcess unless `patient`, which is only for a process that can be
-    killed.
+    Raises ToolError: INVALID_INPUT for an empty text or a broken glob, NOT_FOUND for a missing path, and whatever
+    `Trees.resolve_readable` raises; and NeedsChildProcess unless `means` are patient.
     """
-    wanted = compile_query(query, regex=regex, case_sensitive=case_sensitive, multiline=multiline)
-    wanted = replace(wanted, longest=None) if patient else wanted
-    meant = compile_glob(below_a_root(roots, glob)) if glob is not None else None
-    trees = trees if trees is not None else Trees.of(roots, private)
-    allowed = MAX_SECONDS if seconds is None else seconds
+    wanted = expression.compiled(patient=means.patient)
+    meant = compile_glob(below_a_root(roots, within.glob)) if within.glob is not None else None
+    trees = means.trees if means.trees is not None else Trees.of(roots, within.private)
+    allowed = MAX_SECONDS if means.seconds is None else means.seconds
     deadline = time.monotonic() + allowed
-    found = Found(offset, limit, lines)
+    found = Found(selection.offset, selection.limit, selection.lines)
+    should_stop, ripgrep = means.should_stop, means.ripgrep
 
     def over() -> bool:
         return should_stop() or time.monotonic() > deadline
@@ -104,48 +83,47 @@ def search(
         """Tell whether counting must end; it leaves time to look at what it has found."""
         return should_stop() or time.monotonic() > deadline - allowed * (1 - _COUNTING_SHARE)
 
-    place = _place(trees, path) if path is not None else None
+    place = _place(trees, within.path) if within.path is not None else None
     below = f"{place.path.relative_to(place.root).as_posix()}/" if place is not None else ""
     ended = True
     for root, listing in _listings(trees, place):
         files: Sequence[str] = listing.files
-        if suffixes is not None:
-            files = [relative for relative in files if relative.lower().endswith(suffixes)]
+        if within.suffixes is not None:
+            files = [relative for relative in files if relative.lower().endswith(within.suffixes)]
         if meant is not None:
             files = [relative for relative in files if meant(relative) or meant(relative.removeprefix(below))]
-        texts = {other for other in unsaved or () if other.is_relative_to(root)}
+        texts = {other for other in means.unsaved if other.is_relative_to(root)}
         known: Mapping[str, int | None] | None = None
-        if ripgrep is not None and lines is None and len(files) > 1:
+        if ripgrep is not None and selection.lines is None and len(files) > 1:
             whole = listing.whole if files is listing.files else None
-            known, ended = _count(ripgrep, trees.tree(root), files, whole, wanted, texts, found, counted)
-        searcher = _Searcher(roots, root, wanted, context_lines, read, found, over)
+            counter = _Counter(ripgrep, trees.tree(root), wanted, found, counted)
+            known, ended = counter.count(files, whole, texts)
+        searcher = _Searcher(roots, root, wanted, selection.context_lines, means.read, found, over)
         if known is None:
             ended = all(searcher.search(relative) for relative in files)
         else:
             ended = searcher.pick(known) and ended
         if not ended:
             break
-    truncated = not ended or found.total > offset + limit
+    truncated = not ended or found.total > selection.offset + selection.limit
     notices = [*wanted.notices, *_notices(found, ended, allowed, should_stop), *trees.problems()]
     return SearchResult(found.matches, found.total, found.searched, truncated, notices, found.counts)
 
 
-def search_in_text(shown: str, text: str, query: str, **options: object) -> SearchResult:
-    """Search one text that is not a file: `regex`, `case_sensitive`, `multiline`, `lines`, `context_lines`, `limit` and
-    `offset` as in `search`. Raises ToolError INVALID_INPUT, and NeedsChildProcess unless `patient`."""
-    wanted = compile_query(
-        query,
-        regex=bool(options.get("regex")),
-        case_sensitive=bool(options.get("case_sensitive")),
-        multiline=bool(options.get("multiline")),
-    )
-    wanted = replace(wanted, longest=None) if options.get("patient") else wanted
-    lines = options.get("lines")
-    offset, limit = int(str(options.get("offset", 0))), int(str(options.get("limit", 50)))
-    found = Found(offset, limit, lines if isinstance(lines, tuple) else None, searched=1)
-    context = int(str(options.get("context_lines", 0)))
-    find_in(text, shown, wanted, context, found, lambda: False)
-    truncated = found.total > offset + limit
+def search_in_text(
+    shown: str,
+    text: str,
+    expression: Expression,
+    selection: Selection = Selection(),  # noqa: B008 - frozen
+    *,
+    patient: bool = False,
+) -> SearchResult:
+    """Search one text that is not a file, `shown` as its name. Raises ToolError INVALID_INPUT, and NeedsChildProcess
+    unless `patient`."""
+    wanted = expression.compiled(patient=patient)
+    found = Found(selection.offset, selection.limit, selection.lines, searched=1)
+    find_in(text, shown, wanted, selection.context_lines, found, lambda: False)
+    truncated = found.total > selection.offset + selection.limit
     return SearchResult(found.matches, found.total, 1, truncated, list(wanted.notices), found.counts)
 
 
@@ -180,56 +158,81 @@ def _listings(trees: Trees, place: Resolved | None) -> Iterable[tuple[Path, List
     yield place.root, below
 
 
-def _count(
-    binary: Path,
-    tree: FileTree,
-    files: Sequence[str],
-    whole: Sequence[str] | None,
-    wanted: Query,
-    texts: set[Path],
-    found: Found,
-    over: Callable[[], bool],
-) -> tuple[Mapping[str, int | None] | None, bool]:
-    """Count matches with ripgrep: returns the files that have any, with how many, or None where only searching the text
-    tells; None for all if ripgrep cannot be used here. Also returns whether ripgrep finished."""
-    pattern = _for_ripgrep(wanted)
-    if pattern is None:
-        return None, True
-    root = tree.rules.root
-    open_files = {path.relative_to(root).as_posix() for path in texts}
-    open_files &= set(files)
-    saved = [relative for relative in files if relative not in open_files] if open_files else files
-    named = saved if whole is None else whole
-    named_huge = _huge(root, named)  # ripgrep searches what is named, whatever its size
-    counting = [name for name in named if name not in named_huge] if named_huge else named
-    options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}", *(("--multiline",) if wanted.multiline else ())]
-    ended = True
-    begun = time.time_ns()
-    with ThreadPoolExecutor(1) as beside:  # asking for the size of each file takes long, and ripgrep, too
-        sizes = beside.submit(_huge, root, () if named is saved else saved)
-        try:
-            counts = count_lines(binary, root, counting, pattern.source, options=options, over=over)
-        except Stopped as stopped:
-            counts, ended = stopped.counts, False
-        except CannotSearch:
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """Counts matches in the files of one root with ripgrep."""
+
+    binary: Path
+    tree: FileTree
+    wanted: Query
+    found: Found
+    over: Callable[[], bool]
+
+    def count(
+        self, files: Sequence[str], whole: Sequence[str] | None, texts: set[Path]
+    ) -> tuple[Mapping[str, int | None] | None, bool]:
+        """Return the files that have any matches, with how many, or None where only searching the text tells; None for
+        all if ripgrep cannot be used here. Also returns whether ripgrep finished. `whole` is the list of all files if
+        they are all to be searched, `texts` are the files with unsaved texts."""
+        pattern = _for_ripgrep(self.wanted)
+        if pattern is None:
             return None, True
-    huge = named_huge | sizes.result()
-    # In their order, and without those to be left out that appeared after the listing.
-    known: dict[str, int | None] = {
-        relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
-    }
-    looked_at = _moved(root, known, begun) | huge
-    if ended:
-        try:
-            looked_at |= _to_look_at(binary, tree, [one for one in known if one not in huge], wanted, pattern, over)
-        except (Stopped, CannotSearch):
-            looked_at = set(known)
-    found.searched += len(saved) - len(looked_at)  # the others are counted when they are searched
-    known.update(dict.fromkeys(looked_at))
-    if open_files:
-        known.update(dict.fromkeys(open_files))
-        known = {relative: known[relative] for relative in files if relative in known}
-    return known, ended
+        root = self.tree.rules.root
+        open_files = {path.relative_to(root).as_posix() for path in texts}
+        open_files &= set(files)
+        saved = [relative for relative in files if relative not in open_files] if open_files else files
+        named = saved if whole is None else whole
+        named_huge = _huge(root, named)  # ripgrep searches what is named, whatever its size
+        counting = [name for name in named if name not in named_huge] if named_huge else named
+        options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}"]
+        options += ["--multiline"] if self.wanted.multiline else []
+        ended = True
+        begun = time.time_ns()
+        with ThreadPoolExecutor(1) as beside:  # asking for the size of each file takes long, and ripgrep, too
+            sizes = beside.submit(_huge, root, () if named is saved else saved)
+            try:
+                counts = count_lines(self.binary, root, counting, pattern.source, options=options, over=self.over)
+            except Stopped as stopped:
+                counts, ended = stopped.counts, False
+            except CannotSearch:
+                return None, True
+        huge = named_huge | sizes.result()
+        # In their order, and without those to be left out that appeared after the listing.
+        known: dict[str, int | None] = {
+            relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
+        }
+        looked_at = _moved(root, known, begun) | huge
+        if ended:
+            try:
+                looked_at |= self._to_look_at([one for one in known if one not in huge], pattern)
+            except (Stopped, CannotSearch):
+                looked_at = set(known)
+        self.found.searched += len(saved) - len(looked_at)  # the others are counted when they are searched
+        known.update(dict.fromkeys(looked_at))
+        if open_files:
+            known.update(dict.fromkeys(open_files))
+            known = {relative: known[relative] for relative in files if relative in known}
+        return known, ended
+
+    def _to_look_at(self, files: Sequence[str], pattern: BytesPattern) -> set[str]:
+        """Return the files in which bytes and text may differ on what a match is. What is found out about files is
+        remembered."""
+        if not pattern.exact or len(files) <= _FEW_FILES:
+            return set(files)
+        literal = self.wanted.literal is not None and self.wanted.pattern.pattern.isascii()
+        fact = "ASCII can be found in it" if literal else "nothing but ASCII"
+        unknown = self.tree.facts.unknown(fact, files, MAX_FILE)
+        signatures = self.tree.facts.signatures(unknown)
+        root = self.tree.rules.root
+        if literal:
+            marked = {relative for relative in unknown if _differs(f"{root}/{relative}")}
+        else:
+            options = ["--no-unicode", "--max-count=1"]
+            marked = set(count_lines(self.binary, root, unknown, _MARKED, options=options, over=self.over))
+        plain = {relative: signatures[relative] for relative in unknown if relative not in marked}
+        self.tree.facts.learn(fact, plain)
+        large = {relative for relative, signature in plain.items() if signature is None or signature[1] > MAX_FILE}
+        return marked | large
 
 
 def _huge(root: Path, files: Iterable[str]) -> set[str]:
@@ -271,29 +274,6 @@ def _for_ripgrep(wanted: Query) -> BytesPattern | None:
     if any(ord(character) < 0x20 or character == "\x7f" for character in wanted.pattern.pattern if character != "\n"):
         return None
     return translate(wanted.pattern, multiline=wanted.multiline)
-
-
-def _to_look_at(
-    binary: Path, tree: FileTree, files: Sequence[str], wanted: Query, pattern: BytesPattern, over: Callable[[], bool]
-) -> set[str]:
-    """Return the files in which bytes and text may differ on what a match is. What is found out about files is
-    remembered."""
-    if not pattern.exact or len(files) <= _FEW_FILES:
-        return set(files)
-    literal = wanted.literal is not None and wanted.pattern.pattern.isascii()
-    fact = "ASCII can be found in it" if literal else "nothing but ASCII"
-    unknown = tree.facts.unknown(fact, files, MAX_FILE)
-    signatures = tree.facts.signatures(unknown)
-    root = tree.rules.root
-    if literal:
-        marked = {relative for relative in unknown if _differs(f"{root}/{relative}")}
-    else:
-        options = ["--no-unicode", "--max-count=1"]
-        marked = set(count_lines(binary, root, unknown, _MARKED, options=options, over=over))
-    plain = {relative: signatures[relative] for relative in unknown if relative not in marked}
-    tree.facts.learn(fact, plain)
-    large = {relative for relative, signature in plain.items() if signature is None or signature[1] > MAX_FILE}
-    return marked | large
 
 
 def _differs(path: str) -> bool:

@@ -5,20 +5,45 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.search.request import Expression, Means, Selection, Within
 from north_lsp.workspace.search.search import SearchResult, search, search_in_text
 
 COMMAND = (sys.executable, "-I", "-c", "from north_lsp.workspace.search.search_child import main; main()")
 
 
-def request(roots: Roots, query: str, options: Mapping[str, object], texts: Mapping[Path, str]) -> bytes:
-    """Encode what `main` reads: the arguments of `search`, without functions, and the unsaved texts."""
-    return pickle.dumps((roots, query, dict(options), dict(texts)))
+@dataclass(frozen=True)
+class InFiles:
+    """What to search for in files. `texts` are unsaved."""
+
+    roots: Roots
+    expression: Expression
+    within: Within
+    selection: Selection
+    texts: Mapping[Path, str]
+
+    def search(self) -> SearchResult:
+        means = Means(self.texts.get, tuple(self.texts), patient=True)
+        return search(self.roots, self.expression, self.within, self.selection, means)
 
 
-def text_request(shown: str, text: str, query: str, options: Mapping[str, object]) -> bytes:
-    """Encode the same for `search_in_text`."""
-    return pickle.dumps(((shown, text), query, dict(options), {}))
+@dataclass(frozen=True)
+class InText:
+    """What to search for in one text."""
+
+    shown: str
+    text: str
+    expression: Expression
+    selection: Selection
+
+    def search(self) -> SearchResult:
+        return search_in_text(self.shown, self.text, self.expression, self.selection, patient=True)
+
+
+def request(asked: InFiles | InText) -> bytes:
+    """Encode what `main` reads."""
+    return pickle.dumps(asked)
 
 
 def result(data: bytes) -> SearchResult:
@@ -35,14 +60,10 @@ def main() -> None:
     """Search as the standard input says and write the result to the standard output."""
     from north_lsp.errors import ToolError
 
-    roots, query, options, texts = pickle.load(sys.stdin.buffer)
+    asked: InFiles | InText = pickle.load(sys.stdin.buffer)
     found: object
     try:
-        if isinstance(roots, Roots):
-            found = search(roots, query, read=texts.get, unsaved=tuple(texts), patient=True, **options)
-        else:
-            shown, text = roots
-            found = search_in_text(shown, text, query, patient=True, **options)
+        found = asked.search()
     except ToolError as error:
         found = (error.code, error.message, error.hint, error.details)
     sys.stdout.buffer.write(pickle.dumps(found))

@@ -14,7 +14,7 @@ from north_lsp.workspace.files import closed_names
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.search.search import search
+from tests.support.searching import search
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search import search as searching
 from north_lsp.workspace.search.bytes_pattern import translate
 from north_lsp.workspace.search.ripgrep import count_lines, find_ripgrep
-from north_lsp.workspace.search.search import SearchResult, search
+from north_lsp.workspace.search.search import SearchResult
+from tests.support.searching import search
 
 _PIECES = st.sampled_from(
     [
@@ -134,8 +135,8 @@ def make(folder: Path, files: dict[str, bytes]) -> Roots:
 
 def same(roots: Roots, query: str, ripgrep: Path, **options: object) -> SearchResult:
     options["patient"] = True  # texts are short here, and both are to say what there is
-    plain = search(roots, query, **options)  # type: ignore[arg-type]  # the options of one test, passed on
-    quick = search(roots, query, ripgrep=ripgrep, **options)  # type: ignore[arg-type]
+    plain = search(roots, query, **options)
+    quick = search(roots, query, ripgrep=ripgrep, **options)
     assert quick == plain
     return plain
 
@@ -216,7 +217,7 @@ def test_all_options_together(folder: Path, ripgrep: Path, files: dict[str, byte
 def outcome(roots: Roots, query: str, **options: object) -> object:
     """What a search finds, or how it fails."""
     try:
-        return search(roots, query, patient=True, **options)  # type: ignore[arg-type]  # drawn by name
+        return search(roots, query, patient=True, **options)
     except ToolError as error:
         return error.code, error.message
 

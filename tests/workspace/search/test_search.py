@@ -8,7 +8,7 @@ from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search import search as searching
 from north_lsp.workspace.search.matching import Match, NeedsChildProcess
 from north_lsp.workspace.search.ripgrep import find_ripgrep
-from north_lsp.workspace.search.search import search, search_in_text
+from tests.support.searching import search, search_in_text
 
 
 @pytest.fixture
