@@ -31,6 +31,9 @@ _WITH_DIFF = frozenset(
     {"blame", "annotate", "diff", "diff-files", "diff-index", "diff-tree", "format-patch", "log", "show"}
 )
 _WITH_SUBMODULES = frozenset({"diff", "diff-files", "diff-index", "status"})
+_SYSTEMS = tuple(Path(place, "etc", "gitconfig") for place in ("/", "/usr/local", "/opt/homebrew"))
+"""Where packages of git keep the settings of a whole machine. One that keeps them elsewhere is not asked about them."""
+_MOST_SETTINGS = 1_000_000
 _FILTER_KEYS = r"^filter\..*\.(clean|smudge|process|required)$"
 
 
@@ -124,6 +127,33 @@ def exclude_file(top: Path) -> Path:
     linked work tree."""
     folder = git_folder(top)
     return (top / ".git" if folder is None else common_folder(folder)) / "info" / "exclude"
+
+
+def users_ignore_file(top: Path) -> Path | None:
+    """Return the ignore file of the user's that holds in every repository: `core.excludesFile`, by default one in git's
+    own folder of settings; None if it is switched off. Runs git only where a configuration may name another one."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    settings = (Path(base) if base else Path(os.path.expanduser("~"), ".config")) / "git"
+    folder = git_folder(top)
+    own = () if folder is None else (common_folder(folder) / "config", folder / "config.worktree")
+    known = (*_SYSTEMS, Path(os.path.expanduser("~"), ".gitconfig"), settings / "config", *own)
+    if any(map(_may_name_ignore_file, known)):
+        named = run_git(["config", "--type=path", "--get", "core.excludesFile"], top)
+        if named is not None:
+            return top / named.removesuffix("\n") if named != "\n" else None
+    return settings / "ignore"
+
+
+def _may_name_ignore_file(configuration: Path) -> bool:
+    """Tell whether a file of git's settings has, or includes, something about ignore files."""
+    try:
+        if not configuration.is_file():
+            return False
+        with configuration.open("rb") as file:
+            text = file.read(_MOST_SETTINGS).lower()
+    except OSError:
+        return False
+    return b"excludesfile" in text or b"[include" in text or len(text) == _MOST_SETTINGS
 
 
 def _first_line(path: Path) -> str | None:

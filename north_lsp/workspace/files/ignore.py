@@ -4,6 +4,7 @@
 import os
 import stat
 from collections.abc import Collection, Container, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from north_lsp import systems
@@ -11,7 +12,7 @@ from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.noting import note_problem
 from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, match_form
-from north_lsp.workspace.git import exclude_file, top_level
+from north_lsp.workspace.git import exclude_file, top_level, users_ignore_file
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
 
@@ -169,17 +170,21 @@ NO_CHAINS = IgnoreChains(_Chain((), folded=False), _Chain((), folded=False), _Ch
 class IgnoreRules:
     """The rules of one root. Ignore files are read when needed and again when they change. Threads can share one."""
 
-    def __init__(self, root: Path, top: Path, shared: tuple[Path, ...]) -> None:
+    def __init__(self, root: Path, top: Path) -> None:
         self.root = root
         self._top = top
-        self._shared = shared
         self._read: dict[tuple[str, bool], tuple[tuple[int, ...], PatternFile]] = {}
 
     @classmethod
     def of(cls, root: Path) -> "IgnoreRules":
         """Make the rules of a real, absolute root, including git's rules above it and those of the user."""
-        top = top_level(root) or root
-        return cls(root, top, (exclude_file(top), _global_file()))
+        return cls(root, top_level(root) or root)
+
+    @cached_property
+    def _shared(self) -> tuple[Path, ...]:
+        """The files of git's that are in no folder of the repository, the strongest first."""
+        own = users_ignore_file(self._top)
+        return (exclude_file(self._top),) if own is None else (exclude_file(self._top), own)
 
     def ignored(self, relative: str, is_dir: bool) -> bool:
         """Return whether walks leave a path out: because of the fixed list, git or the user's own list."""
@@ -362,8 +367,3 @@ def _parts(relative: str) -> list[str] | None:
         return None
     parts = [part for part in relative.split("/") if part not in ("", ".")]
     return None if ".." in parts else parts
-
-
-def _global_file() -> Path:
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path(os.path.expanduser("~"), ".config")) / "git" / "ignore"

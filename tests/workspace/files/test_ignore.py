@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.workspace import git
 from north_lsp.workspace.files.gitignore import parse
 from north_lsp.workspace.files.ignore import IgnoreRules, walk
 from north_lsp.workspace.files.trees import Trees
@@ -19,6 +20,8 @@ from north_lsp.workspace.paths import Roots
 @pytest.fixture(autouse=True)
 def no_global_ignore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-config"))
+    monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
+    monkeypatch.setattr(git, "_SYSTEMS", ())
 
 
 def tree(root: Path, files: dict[str, str]) -> IgnoreRules:
@@ -160,6 +163,36 @@ def test_the_users_global_file_counts_least(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("HOME", str(tmp_path))
     tree(tmp_path / ".config", {"git/ignore": "*.old\n"})
     assert IgnoreRules.of(tmp_path / "repo").ignored("a.old", False)
+
+
+@pytest.mark.parametrize(
+    ("configured", "is_ignored"),
+    [
+        ({}, True),
+        ({"home/.gitconfig": "[user]\n\tname = n\n"}, True),
+        ({"home/.gitconfig": "[core]\n\texcludesFile = ~/mine\n", "home/mine": "a.tmp\n"}, True),
+        ({"home/.gitconfig": "[core]\n\texcludesfile = ~/mine\n", "home/mine": "b.tmp\n"}, False),
+        ({"home/.gitconfig": "[core]\n\texcludesFile = ~/missing\n"}, False),
+        ({"home/.gitconfig": "[core]\n\texcludesFile =\n"}, False),
+        ({"home/.gitconfig": "[include]\n\tpath = more\n", "home/more": "[CORE]\n\tEXCLUDESFILE=/nowhere\n"}, False),
+        ({"config/git/config": "[core]\n\texcludesFile = ~/mine\n", "home/mine": "b.tmp\n"}, False),
+        ({"repo/.git/config": "[core]\n\texcludesFile = mine\n", "repo/mine": "a.*\n!a.tmp\n"}, False),
+        ({"home/.gitconfig": "[core\n\texcludesFile = broken\n"}, True),
+    ],
+)
+def test_git_says_which_file_the_users_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured: dict[str, str], is_ignored: bool
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    (tmp_path / "repo").mkdir()
+    subprocess.run(["git", "init", "-q", "."], cwd=tmp_path / "repo", check=True)
+    tree(tmp_path, {"config/git/ignore": "*.tmp\n", "repo/a.tmp": "", **configured})
+    assert IgnoreRules.of(tmp_path / "repo").ignored("a.tmp", False) == is_ignored
+    if "broken" not in str(configured):
+        asked = subprocess.run(["git", "check-ignore", "-q", "a.tmp"], cwd=tmp_path / "repo")
+        assert asked.returncode == (0 if is_ignored else 1)
 
 
 def test_a_root_within_a_repository_has_the_rules_from_above(tmp_path: Path) -> None:
