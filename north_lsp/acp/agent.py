@@ -19,6 +19,7 @@ from north_lsp.acp.held_notices import HeldNotices, holds_notices
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
+from north_lsp.acp.opening import OPENING, Openings
 from north_lsp.acp.options import option_methods
 from north_lsp.acp.plain import without_extension
 from north_lsp.acp.prompting import prompt_methods
@@ -79,6 +80,7 @@ class AcpAgent:
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._held: defaultdict[str, HeldNotices] | None = defaultdict(HeldNotices) if holds_notices(client) else None
         self._opening = anyio.Lock()
+        self._openings = Openings()
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
@@ -127,15 +129,22 @@ class AcpAgent:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
         if self._ended:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
+        id = params.get("sessionId")
+        if await self._openings.wait(method, id):
+            return {"stopReason": "cancelled"}
+        opens = method in OPENING and isinstance(id, str)
         try:
-            result = await handler(params, call)
+            with self._openings.under_way(str(id)) if opens else nullcontext():
+                result = await handler(params, call)
             return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
-            session = self._sessions.get(str(params.get("sessionId")))
+            id = str(params.get("sessionId"))
+            self._openings.cancel(id)
+            session = self._sessions.get(id)
             if session is not None:
                 session.cancel()
         elif method == "mcp/message":

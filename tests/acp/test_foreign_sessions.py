@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.world import World
+from tests.support.client import RpcFailure
 from tests.support.foreign import ForeignClient, Habits, foreign
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, gate, say
@@ -109,9 +110,45 @@ async def test_loading_what_another_process_writes_says_so_at_once(world: World,
             assert "open in another" not in json.dumps(other.raw.updates[again:])
 
 
-async def failing(client: ForeignClient, text: str) -> str:
-    from tests.support.client import RpcFailure
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_prompt_right_behind_the_loading_waits_for_it(
+    world: World, server: ModelServer, method: str, cancelled: bool
+) -> None:
+    server.script(answer(say("first")), answer(gate("go"), say("second")))
+    async with foreign(world) as client:
+        await client.prompt("Hello")
+        session = client.session
+    async with foreign(world) as client:
+        opening = {"sessionId": session, "cwd": str(world.project), "mcpServers": []}
+        words = {"sessionId": session, "prompt": [{"type": "text", "text": "Go on"}]}
+        loading = await client.raw.start_request(method, opening)
+        prompting = await client.raw.start_request("session/prompt", words)
+        if cancelled:
+            await client.raw.notify("session/cancel", {"sessionId": session})
+        assert "configOptions" in await client.raw.answer(loading)
+        before = json.dumps(client.raw.updates)
+        assert ("first" in before) == (method == "session/load")
+        assert "second" not in before
+        server.open("go")
+        ended = await client.raw.answer(prompting)
+        assert ended["stopReason"] == ("cancelled" if cancelled else "end_turn")
+        assert ("second" in client.said()) != cancelled
+    assert len(server.requests) == (1 if cancelled else 2)
 
+
+async def test_a_prompt_behind_a_loading_that_fails_fails_too(world: World) -> None:
+    async with foreign(world) as client:
+        where = {"cwd": str(world.project), "mcpServers": []}
+        loading = await client.raw.start_request("session/load", {"sessionId": "none", **where})
+        words = {"sessionId": "none", "prompt": [{"type": "text", "text": "Go on"}]}
+        prompting = await client.raw.start_request("session/prompt", words)
+        for one in (loading, prompting):
+            with pytest.raises(RpcFailure, match="no session 'none'"):
+                await client.raw.answer(one)
+
+
+async def failing(client: ForeignClient, text: str) -> str:
     with pytest.raises(RpcFailure) as failure:
         await client.prompt(text)
     return failure.value.message
@@ -157,8 +194,6 @@ async def test_a_terminal_that_does_not_answer_is_told_in_a_whole_sentence(world
     async with foreign(world, Habits(capabilities={"terminal": True})) as client:
 
         async def failing(params: dict[str, Any]) -> Any:
-            from tests.support.client import RpcFailure
-
             raise RpcFailure({"code": -32603, "message": "no pty"})
 
         client.raw.handlers["terminal/create"] = failing
@@ -203,8 +238,6 @@ async def test_a_session_that_was_never_prompted_goes_on_in_another_process(
 async def test_a_session_that_was_never_prompted_belongs_to_its_project_and_can_be_deleted(
     world: World, server: ModelServer
 ) -> None:
-    from tests.support.client import RpcFailure
-
     async with foreign(world) as client:
         session = client.session
         await client.raw.request("session/close", {"sessionId": session})
