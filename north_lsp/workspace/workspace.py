@@ -1,8 +1,7 @@
-"""What tools can know of a session: its roots, which files are closed, and the texts as the user sees them."""
+"""What tools can know of a session: its files, and what its internal addresses lead to."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -10,27 +9,33 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.read_settings import ReadSettings
-from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.seen import Seen
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTool:
-    """A tool that a search found; `schema` is the JSON Schema of its arguments."""
+class UnsavedTexts(Protocol):
+    """The texts of files that the editor has open."""
 
-    name: str
-    description: str
-    schema: dict[str, object]
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        """Return the texts in the editor that may differ from the disk's, as far as the editor reports them."""
+        ...
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        """Return the text of a file that is open in the editor (unsaved changes included), or None. Raises
+        UnsavedUnknown if the editor does not say."""
+        ...
 
 
-class Finder(Protocol):
-    """Searches for tools, which are then offered to the model."""
+class NoneUnsaved:
+    """The texts of an editor that has no file open."""
 
-    def find(self, query: str, limit: int) -> list[FoundTool]: ...
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return {}
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        return None
 
 
 class Outputs(Protocol):
@@ -49,50 +54,68 @@ class Outputs(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Workspace:
-    """What tools can know of the session: the roots, the ignore rules, unsaved texts, and what was shown before.
+class SkillFiles(Protocol):
+    """The files of the skills that can be loaded."""
 
-    `ignore` has the rules of each root, `read_unsaved` gives the editor's text of a file that it has open, or None, and
-    `private` are folders of North's own that no tool touches. `revert` prepares undoing the last applied changes, all
-    or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
-    Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
-    language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
-    so do `skill`, `skill_path` and `memory`. `remember` notes a text of some kind for later conversations, if the user
-    agrees.
-    `resource` reads what an MCP server has, and raises ToolError; so do `attached_resource` and `attached_page`, with
-    what the user has named there and on the web, and `agent`, with what an agent has handed in.
-    """
+    def skill(self, address: str) -> str:
+        """Read what is at `skill://`. Raises ToolError NOT_FOUND naming what there is."""
+        ...
 
-    roots: Roots
-    ignore: Mapping[Path, IgnoreRules]
-    read_unsaved: Callable[[Path], Awaitable[str | None]]
-    unsaved_texts: Callable[[], Awaitable[Mapping[Path, str]]]
-    seen: Seen
-    private: tuple[Path, ...] = ()
+    def skill_path(self, address: str) -> Path:
+        """Return the file that stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """What stands behind internal addresses (`artifact://`, `conversation://`, `rule://`, `skill://`, `memory://`,
+    `mcp://`, `agent://`): each reads what follows the scheme, and raises ToolError; None where there is nothing of its
+    kind. `conversations` also lists the other conversations of the project."""
+
     outputs: Outputs | None = None
-    edits: EditSettings = field(default_factory=EditSettings)
-    revert: Callable[[str | None, int], Awaitable[Sequence[FileChange]]] | None = None
     conversations: Callable[[str], str] | None = None
-    finder: Finder | None = None
+    rule: Callable[[str], str] | None = None
+    skills: SkillFiles | None = None
+    memory: Callable[[str], str] | None = None
+    resource: Callable[[str], Awaitable[str]] | None = None
+    agent: Callable[[str], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """How tools behave; `command_seconds` is the default timeout of a command."""
+
+    edits: EditSettings = field(default_factory=EditSettings)
     reading: ReadSettings = field(default_factory=ReadSettings)
     command_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """What tools can know of the session: the trees of its roots, which are also the gate for paths; the texts that its
+    `editor` has open, and the language servers behind that, where it lets them be asked; what the model has seen of
+    all that; and what stands behind addresses."""
+
+    trees: Trees
+    editor: UnsavedTexts = field(default_factory=NoneUnsaved)
+    seen: Seen = field(default_factory=Seen)
+    settings: ToolSettings = field(default_factory=ToolSettings)
     language: LanguageFeatures | None = None
-    rule: Callable[[str], str] | None = None
-    skill: Callable[[str], str] | None = None
-    skill_path: Callable[[str], Path] | None = None
-    memory: Callable[[str], str] | None = None
-    remember: Callable[[str, str], Awaitable[str]] | None = None
-    resource: Callable[[str], Awaitable[str]] | None = None
-    attached_resource: Callable[[str], Awaitable[str]] | None = None
-    attached_page: Callable[[str], Awaitable[str]] | None = None
-    agent: Callable[[str], str] | None = None
+    addresses: Addresses = field(default_factory=Addresses)
+
+    @property
+    def roots(self) -> Roots:
+        return self.trees.roots
+
+    @property
+    def private(self) -> tuple[Path, ...]:
+        """Folders of North's own that no tool touches."""
+        return self.trees.private
 
     @property
     def limits(self) -> Limits:
-        return self.reading.limits
+        return self.settings.reading.limits
 
-    @cached_property
-    def trees(self) -> Trees:
-        """The lists of the roots' files, kept up to date."""
-        return Trees(self.roots, self.ignore, self.private, self.reading.index_limit)
+    def under(self, settings: ToolSettings) -> "Workspace":
+        """Return the same workspace under other settings."""
+        return replace(self, settings=settings, trees=self.trees.limited(settings.reading.index_limit))

@@ -15,7 +15,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.providers.base import ToolCall
+from north_lsp.providers.base import ToolCall, ToolSpec
 from north_lsp.tools.base import Caller, Command, JobRequest, Need, Output, Progress, Question, Tool
 from north_lsp.tools.goals import GoalChange
 from north_lsp.tools.questions import UserQuestion
@@ -120,6 +120,12 @@ class CallHost:
         workspace = self._context.workspace
         return await self._abilities.edits.review(workspace, self._call, self._title, changes, self._keep)
 
+    async def undo(self, path: str | None, steps: int) -> Result:
+        """Have the last changes of the conversation undone, all or those of one file, as an edit. Raises StopTurn,
+        ToolError."""
+        undone = partial(self._abilities.edits.undone, self._context.workspace, path, steps)
+        return await self.propose(await self.look(undone))
+
     async def run_command(self, make: Callable[[], Command]) -> Result:
         """Have a command approved and run; `make` may read the disk. Raises StopTurn, ToolError."""
         self._ensure("run")
@@ -144,6 +150,16 @@ class CallHost:
         if (hold := self._context.rules.hold()) is not None:
             hold.refuse_questions(len(questions))
         return await self._abilities.carriers.planning.questions.ask(self._context, self._call, self._title, questions)
+
+    async def remember(self, kind: str, text: str) -> str:
+        """Note a text of some kind for later conversations, if the user agrees; return the note. Raises ToolError."""
+        self._ensure("ask")
+        return await self._abilities.ports.remember(kind, text)
+
+    def find_tools(self, query: str, limit: int) -> Sequence[ToolSpec]:
+        """Find tools, which are offered from then on."""
+        self._ensure("read")
+        return self._context.tools.search(query, limit)
 
     async def write_plan(self, content: str) -> Result:
         """Write the plan of the conversation. Raises ToolError."""

@@ -19,7 +19,7 @@ from north_lsp.workspace.edit.preview import Preview, preview
 from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import dominant_newline, to_newlines
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import UnsavedTexts, Workspace
 
 SECONDS = 0.25
 _SHARE = 10  # at most about 1/10 of the time is spent on previews
@@ -93,15 +93,29 @@ class Previews:
                     await self._show(CallPreviewed(edit.id, tuple(made[0]), made[1]))
 
 
+class _ReadOnce:
+    """Reads each file's unsaved text once, so that the editor is not asked for it four times a second."""
+
+    def __init__(self, editor: UnsavedTexts) -> None:
+        self._editor = editor
+        self._texts: dict[Path, str | None] = {}
+
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._editor.unsaved_texts()
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        if path not in self._texts:
+            self._texts[path] = await self._editor.read_unsaved(path)
+        return self._texts[path]
+
+
 class CallPreviewSource:
     """The call of an edit tool: the tool itself prepares what has arrived of it."""
 
     def __init__(self, call: StreamingCall, tool: WriteTool, workspace: Workspace) -> None:
         self._call = call
         self._tool = tool
-        self._texts: dict[Path, str | None] = {}
-        self._read = workspace.read_unsaved
-        self._workspace = replace(workspace, read_unsaved=self._read_once)
+        self._workspace = replace(workspace, editor=_ReadOnce(workspace.editor))
         self._hopeless = False
 
     @property
@@ -131,12 +145,6 @@ class CallPreviewSource:
         except ToolError:
             self._hopeless = not self._tool.in_parts
             return None
-
-    async def _read_once(self, path: Path) -> str | None:
-        """Read a file's unsaved text once, so that the editor is not asked for it four times a second."""
-        if path not in self._texts:
-            self._texts[path] = await self._read(path)
-        return self._texts[path]
 
 
 class FilePreviewSource:

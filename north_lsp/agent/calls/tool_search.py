@@ -8,35 +8,30 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.goals import GoalEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.workflows import SkillStateEntry
-from north_lsp.workspace.workspace import FoundTool, Workspace
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
     from north_lsp.tools.support.discovery import Discovery
 
 
-class DeferredFinder:
-    """Stands in for the finder in a workspace until the tools are loaded, which takes a while."""
+class ToolSearch:
+    """The tools of one conversation, some of which its models look up."""
 
-    def __init__(self) -> None:
-        self.discovery: Discovery | None = None
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._discovery: Discovery | None = None
 
-    def find(self, query: str, limit: int) -> list[FoundTool]:
-        return self.discovery.find(query, limit) if self.discovery is not None else []
+    def offered(self, tools: "Registry", threshold: int) -> "Registry":
+        """Return the tools that the conversation offers; with a threshold of 0, all. Run it in a thread: it imports
+        heavy modules."""
+        from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 
-
-def offered_tools(tools: "Registry", workspace: Workspace, log: Log) -> "Registry":
-    """Return the tools that a conversation offers. Run it in a thread: it imports heavy modules."""
-    from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
-
-    finder = workspace.finder
-    threshold = workspace.reading.discovery_threshold
-    if not isinstance(finder, DeferredFinder) or not threshold:
-        return tools
-    if finder.discovery is None:
-        finder.discovery = Discovery(threshold, chosen_before(log.path()), _noting(log))
-    finder.discovery.chosen.update(in_use(log))
-    return DiscoveringRegistry(tools, finder.discovery)
+        if not threshold:
+            return tools
+        if self._discovery is None:
+            self._discovery = Discovery(threshold, chosen_before(self._log.path()), _noting(self._log))
+        self._discovery.chosen.update(in_use(self._log))
+        return DiscoveringRegistry(tools, self._discovery)
 
 
 def _noting(log: Log) -> Callable[[Iterable[str]], None]:

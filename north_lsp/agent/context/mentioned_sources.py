@@ -1,7 +1,7 @@
 """What a prompt can mention besides files and names: the changes that git sees (`@diff`), the problems that the editor
 shows (`@problems`), what is selected there (`@selection`), a symbol (`@symbol:name`), a page of the web (`@web:…`)."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,9 @@ _GIT_SECONDS = 10.0
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _SEVERITIES = ("error", "warning", "info", "hint")
 
+ReadPage = Callable[[str], Awaitable[str]]
+"""Reads what is at an address of the web; raises ToolError."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -62,8 +65,9 @@ def _without_end(bare: str) -> str:
     return bare
 
 
-async def from_sources(parts: Sequence[Part], workspace: Workspace) -> list[Part]:
-    """Return what the sources say that the words of a prompt mention, or why they say nothing. A symbol that is not
+async def from_sources(parts: Sequence[Part], workspace: Workspace, page: ReadPage | None = None) -> list[Part]:
+    """Return what the sources say that the words of a prompt mention, or why they say nothing; `page` reads those of
+    the web. A symbol that is not
     found remains text, and what the client itself attached of a source (as `diff:…`, `problems:…`, or the lines of a
     file) is not attached again."""
     words = [text for text in typed(parts) if "@" in text]
@@ -74,7 +78,7 @@ async def from_sources(parts: Sequence[Part], workspace: Workspace) -> list[Part
         if source.kind in given:
             continue
         try:
-            found += await _read(source, workspace, state)
+            found += await _read(source, workspace, state, page)
         except ToolError as error:
             name = f"{source.kind}:{source.about}" if source.about else source.kind
             found.append(Attached(one_line(name, 300), f"(not attached: {error.message})"))
@@ -85,7 +89,9 @@ def _kind_of(name: str) -> str:
     return "selection" if name.startswith("file:") and "#L" in name else name.partition(":")[0]
 
 
-async def _read(source: Source, workspace: Workspace, state: EditorState | None) -> Sequence[Part]:
+async def _read(
+    source: Source, workspace: Workspace, state: EditorState | None, page: ReadPage | None
+) -> Sequence[Part]:
     match source.kind:
         case "diff":
             return [Attached("git diff", await _diff(workspace))]
@@ -98,9 +104,9 @@ async def _read(source: Source, workspace: Workspace, state: EditorState | None)
         case "symbol":
             return [FileLink(str(path), lines) for path, lines in await _symbol(source.about, workspace)]
         case _:
-            if workspace.attached_page is None:
+            if page is None:
                 raise ToolError("UNAVAILABLE", "pages of the web cannot be fetched here")
-            return [Attached(one_line(source.about, 300), await workspace.attached_page(source.about))]
+            return [Attached(one_line(source.about, 300), await page(source.about))]
 
 
 async def _diff(workspace: Workspace) -> str:

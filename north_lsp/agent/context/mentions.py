@@ -2,17 +2,17 @@
 `@rule:name`, `@conversation:id`; what else can be mentioned is in `mentioned_sources.py`. Whatever names nothing that
 may be read remains text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
-from north_lsp.agent.context.mentioned_sources import from_sources
+from north_lsp.agent.context.mentioned_sources import ReadPage, from_sources
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, typed
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import Addresses, Workspace
 
 _MENTION = lazy_pattern(r"""(?<![\w@/.`"'])@(?:"(?P<quoted>[^"\n]{1,500})"|(?P<bare>[^\s"`@]{1,500}))""")
 _LINES = lazy_pattern(
@@ -45,28 +45,28 @@ def find_mentions(text: str) -> list[Mentioned]:
     return list(found)
 
 
-async def with_mentions(parts: tuple[Part, ...], workspace: Workspace, skill: Callable[[str], str]) -> tuple[Part, ...]:
-    """Return the parts of a prompt, followed by what its words mention and is not attached already. `skill` reads what
-    is at `skill://`, and raises ToolError. Files that are closed to tools are not attached by a mention: words may have
-    been copied from anywhere."""
+async def with_mentions(
+    parts: tuple[Part, ...], workspace: Workspace, page: ReadPage | None = None
+) -> tuple[Part, ...]:
+    """Return the parts of a prompt, followed by what its words mention and is not attached already; `page` reads those
+    of the web. Files that are closed to tools are not attached by a mention: words may have been copied from
+    anywhere."""
     words = [text for text in typed(parts) if "@" in text]
     if not words:
         return parts
     mentioned = [one for text in words for one in find_mentions(text)]
     attached = [part.path for part in parts if isinstance(part, FileLink)]
-    found = await anyio.to_thread.run_sync(_attachments, mentioned, attached, workspace, skill)
-    return (*parts, *found, *await from_sources(parts, workspace))
+    found = await anyio.to_thread.run_sync(_attachments, mentioned, attached, workspace)
+    return (*parts, *found, *await from_sources(parts, workspace, page))
 
 
-def _attachments(
-    mentioned: Sequence[Mentioned], attached: Sequence[str], workspace: Workspace, skill: Callable[[str], str]
-) -> list[Part]:
+def _attachments(mentioned: Sequence[Mentioned], attached: Sequence[str], workspace: Workspace) -> list[Part]:
     known = {path for one in attached if (path := _path(one, workspace)) is not None}
     found: dict[tuple[str, tuple[int, int] | None], Part] = {}
     for one in mentioned:
         if len(found) == _MOST:
             break
-        if (named := _named(one.name, workspace, skill)) is not None:
+        if (named := _named(one.name, workspace.addresses)) is not None:
             found.setdefault((named.name, None), named)
         elif (path := _path(one.name, workspace)) is not None and path not in known:
             is_meant = path.is_dir() and one.lines is None if one.name.endswith("/") else path.is_file()
@@ -75,13 +75,13 @@ def _attachments(
     return list(found.values())
 
 
-def _named(name: str, workspace: Workspace, skill: Callable[[str], str]) -> Attached | None:
+def _named(name: str, known: Addresses) -> Attached | None:
     """Return what a kind and a name mean; None if there is nothing."""
     kind, _, rest = name.partition(":")
     reads = {
-        "skill": lambda name: skill(f"skill://{name}"),
-        "rule": workspace.rule,
-        "conversation": workspace.conversations,
+        "skill": known.skills.skill if known.skills is not None else None,
+        "rule": known.rule,
+        "conversation": known.conversations,
     }
     read = reads.get(kind) if rest else None
     if read is None:

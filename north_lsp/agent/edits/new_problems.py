@@ -32,7 +32,7 @@ class Known:
 
 async def problems_before(workspace: Workspace, files: Sequence[FileChange]) -> Known | None:
     """Ask for the problems that are there already; None where nobody can be asked, or the user does not want it."""
-    if workspace.language is None or not workspace.edits.diagnostics_on_write:
+    if workspace.language is None or not workspace.settings.edits.diagnostics_on_write:
         return None
     names = {change.path: change.target for change in files if change.old_text is not None and _has_text(change)}
     if not names:

@@ -18,6 +18,7 @@ from north_lsp.agent.edits.model_report import (
     rejected_for_model,
 )
 from north_lsp.agent.edits.new_problems import problems_before, with_new_problems
+from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.projection import proposal_shown
 from north_lsp.agent.log.reviews import EditRequest, ProposedFile, StoredDecision, Written
@@ -57,6 +58,11 @@ class EditReviewer:
         self._checkpoints = checkpoints
         self._expect = expect
         self._diagnostics = diagnostics
+
+    async def undone(self, workspace: Workspace, path: str | None, steps: int) -> Sequence[FileChange]:
+        """Return the changes that undo the last ones of the conversation, all or those of one file. Raises
+        ToolError."""
+        return await UndoHistory(self._checkpoints, workspace, self._editor).revert(path, steps)
 
     async def review(
         self,

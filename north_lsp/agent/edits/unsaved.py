@@ -27,7 +27,7 @@ def saved_changes(changes: Sequence[FileChange], texts: Mapping[Path, str]) -> l
 
 async def unsaved_files(workspace: Workspace) -> tuple[str, ...]:
     """Return the paths of the unsaved files that the editor reports."""
-    return await anyio.to_thread.run_sync(_unsaved, await workspace.unsaved_texts(), workspace)
+    return await anyio.to_thread.run_sync(_unsaved, await workspace.editor.unsaved_texts(), workspace)
 
 
 def _unsaved(texts: Mapping[Path, str], workspace: Workspace) -> tuple[str, ...]:

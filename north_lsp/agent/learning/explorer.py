@@ -24,7 +24,7 @@ from north_lsp.providers.base import (
 from north_lsp.providers.model import Model
 from north_lsp.tools.registry import Registry
 from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import Addresses, Workspace
 
 ROUNDS = 5
 LINES = 40
@@ -65,9 +65,7 @@ class Look:
 
     def __init__(self, registry: Registry, workspace: Workspace, mask: Callable[[str], str]) -> None:
         self._registry = registry
-        self._workspace = replace(
-            workspace, seen=Seen(), outputs=None, conversations=None, finder=None, rule=None, skill=None, memory=None
-        )
+        self._workspace = replace(workspace, seen=Seen(), addresses=Addresses())
         self._mask = mask
 
     @property

@@ -79,6 +79,8 @@ class PicturePart:
 
 Part = TextPart | FileLink | Attached | PicturePart | EditorState
 Keep = Callable[[Mapping[str, bytes]], Awaitable[None]]
+ReadResource = Callable[[str], Awaitable[str]]
+"""Reads what is at `<server>/<address>`, whether the server has listed it or not; raises ToolError."""
 """Stores contents by their digests."""
 
 
@@ -102,16 +104,18 @@ def shown_parts(parts: tuple[Part, ...]) -> str:
     return "\n\n".join(shown[type(part)].format(part) for part in without_editor(parts)).strip()
 
 
-async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> list[PromptPart]:
-    """Convert the parts of a prompt to what is stored; `keep` stores pictures. For a link that cannot be read, the
-    reason is stored instead."""
+async def to_log(
+    parts: tuple[Part, ...], workspace: Workspace, keep: Keep, resource: ReadResource | None = None
+) -> list[PromptPart]:
+    """Convert the parts of a prompt to what is stored; `keep` stores pictures, `resource` reads what words name of an
+    MCP server. For what cannot be read, the reason is stored instead."""
     content: list[PromptPart] = []
     for part in parts:
         match part:
             case TextPart(text, is_made):
                 content.append(messages.Words(text))
                 named = [] if is_made else _RESOURCE.findall(text)[:_MOST_RESOURCES]
-                content += [await _resource(name, workspace) for name in named]
+                content += [await _resource(name, resource) for name in named]
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
             case FileLink():
@@ -153,14 +157,14 @@ async def _scaled(picture: TooLarge) -> Loaded | None:
     return await scale_in_child(picture)
 
 
-async def _resource(name: str, workspace: Workspace) -> Mention:
+async def _resource(name: str, read: ReadResource | None) -> Mention:
     """Attach what a prompt names as `@mcp:<server>/<address>`; a server that does not answer soon is not waited for."""
     path = f"mcp://{name}"
     try:
-        if workspace.attached_resource is None:
+        if read is None:
             raise ToolError("NOT_FOUND", "there are no MCP servers here")
         with anyio.move_on_after(_RESOURCE_SECONDS):
-            return _mention(path, await workspace.attached_resource(name), None)
+            return _mention(path, await read(name), None)
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
     return _mention(path, f"(not attached: no answer within {_RESOURCE_SECONDS:g} s)", None)

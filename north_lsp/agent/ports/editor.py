@@ -11,6 +11,7 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal, FileChange
+from north_lsp.workspace.workspace import UnsavedTexts
 
 NOBODY = "nobody can be asked here (the client says that it has no user interface)"
 
@@ -181,17 +182,8 @@ class UserInterface(Protocol):
         ...
 
 
-class OpenTexts(Protocol):
+class OpenTexts(UnsavedTexts, Protocol):
     """The editor's open texts."""
-
-    async def unsaved_texts(self) -> Mapping[Path, str]:
-        """Return the texts in the editor that may differ from the disk's, as far as the editor reports them."""
-        ...
-
-    async def read_unsaved(self, path: Path) -> str | None:
-        """Return the text of a file that is open in the editor (unsaved changes included), or None. Raises
-        UnsavedUnknown if the editor does not say."""
-        ...
 
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         """Return the changes that the editor must write, at least those of its open files; the rest goes to the

@@ -132,9 +132,8 @@ class AgentRun:
         log = Log(conversation)
         log.mode = work.powers.mode
         ports = Ports(self._editor, AgentStatus(self._editor, means.ports.status), means.ports.diagnostics)
-        workspace = replace(
-            self._shared.place.workspace, seen=Seen(), finder=None, conversations=None, remember=None, revert=None
-        )
+        there = self._shared.place.workspace
+        workspace = replace(there, seen=Seen(), addresses=replace(there.addresses, conversations=None))
         runner = means.shell.runner_in(workspace)
         self._shared.runners.add(runner)
         try:

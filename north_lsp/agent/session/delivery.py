@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.context.mentions import with_mentions
 from north_lsp.agent.edits.undo import news_for_model
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.entries import Logged
@@ -13,14 +12,14 @@ from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import prompt_shown
-from north_lsp.agent.log.prompt import Part, to_log
+from north_lsp.agent.log.prompt import Part
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.plan_news import plan_news
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.opened import Stored
+from north_lsp.agent.session.prompt_reading import PromptReader
 from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
 from north_lsp.providers.base import Image
@@ -37,7 +36,7 @@ class PromptDelivery:
         self,
         stored: Stored,
         queue: PromptQueue,
-        settings: SessionSettings,
+        reader: PromptReader,
         choice: ModelChoice,
         editor: Editor,
         saved: SavedConversation,
@@ -47,7 +46,7 @@ class PromptDelivery:
         self._log = stored.log
         self._context = stored.context
         self._queue = queue
-        self._settings = settings
+        self._reader = reader
         self._checkpoints = stored.checkpoints
         self._choice = choice
         self._editor = editor
@@ -103,12 +102,12 @@ class PromptDelivery:
 
     async def _mentioning(self, queued_prompt: QueuedPrompt) -> _Said:
         parts, called = self.templates.taken(queued_prompt.parts)
-        return await with_mentions(parts, self._settings.workspace, self.templates.skill), called
+        return await self._reader.with_mentions(parts), called
 
     async def _to_log(self, batch: Sequence[QueuedPrompt], said: Iterable[_Said]) -> list[PromptPart]:
         content: list[PromptPart] = []
         for parts, called in said:
-            content += await to_log(parts, self._settings.workspace, self._checkpoints.keep)
+            content += await self._reader.to_log(parts)
             content += [News(called)] if called else []
         states = [part for queued_prompt in batch for part in queued_prompt.parts if isinstance(part, EditorState)]
         news = await self._context.news(content, states[-1] if states else None)

@@ -9,14 +9,11 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp import __version__
-from north_lsp.agent.calls.tool_search import DeferredFinder
 from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.context import context_of
-from north_lsp.agent.log.export import OtherConversations
 from north_lsp.agent.log.images import gone_from
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
@@ -31,6 +28,7 @@ from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.settings import settings_of_tools
 from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.session.unsaved import NOT_SAVED, saves
 from north_lsp.agent.session.unveiling import unveil
@@ -49,7 +47,7 @@ from north_lsp.storage.files import inode_of, note_use
 from north_lsp.storage.locks import LockHeld
 from north_lsp.storage.memory_log import MemoryLog
 from north_lsp.vocabulary import Mode
-from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.project_root import project_hash
@@ -237,27 +235,14 @@ class SessionFactory:
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading
         roots = replace(roots, extra=extra_roots(reading.extra_roots))
-        rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
+        trees = Trees.of(roots, private, reading.index_limit)
         kept = reading.limits.artifacts_mb * 1024 * 1024
         artifacts = Artifacts(conversation.folder, kept)
-        read, texts, seen = (
-            editor.read_unsaved,
-            editor.unsaved_texts,
-            Seen(earlier=sightings_of(context_of(log.path()))),
-        )
-        edits = environment.settings.edits
-        workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)
-        others = OtherConversations(environment.locations, project_hash(roots.main), conversation.id)
-        seconds = float(environment.settings.shell.timeout_s)
-        workspace = replace(workspace, conversations=others, finder=DeferredFinder(), command_seconds=seconds)
-        language = self._language_for(conversation.id) if edits.language_servers else None
-        workspace = replace(workspace, language=language)
+        seen = Seen(earlier=sightings_of(context_of(log.path())))
+        language = self._language_for(conversation.id) if environment.settings.edits.language_servers else None
+        workspace = Workspace(trees, editor, seen, settings_of_tools(environment.settings), language)
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
-        workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
-        context: ConversationContext
-        workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
-        workspace = replace(workspace, memory=lambda address: context.memory_text(address))  # noqa: PLW0108 - as above
         diagnostics = Diagnostics(self._log, conversation.id, conversation.masked)
         surroundings = (environment.locations, environment.environ, environment.settings_file.current)
         context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)

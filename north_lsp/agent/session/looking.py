@@ -23,6 +23,6 @@ async def look(name: str, arguments: Mapping[str, object], tools: "Registry", wo
     tool, args = tools.check(name, arguments, "ask")
     if (reader := tool.reader) is None:
         raise ToolError("DENIED", f"{name} does not only read")
-    alone = replace(workspace, seen=Seen(), outputs=None, conversations=None, finder=None, rule=None)
-    output = await reader.run(args, alone)
+    addresses = replace(workspace.addresses, outputs=None, conversations=None, rule=None)
+    output = await reader.run(args, replace(workspace, seen=Seen(), addresses=addresses))
     return output.text if output.text is not None else ok(output.data)

@@ -13,13 +13,12 @@ import anyio.to_thread
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.asking import Questions
-from north_lsp.agent.session.learning_mask import learning_mask
+from north_lsp.agent.session.memory_notes import is_memory_on
 from north_lsp.agent.session.memory_run import MemoryRun, Quiet
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.turn.queue import Stopped
-from north_lsp.display import one_line, visible
-from north_lsp.errors import ToolError
-from north_lsp.storage.entries import new_entry_id, timestamp
+from north_lsp.display import visible
+from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.memory_files import NOTES, SUMMARY, MemoryFiles
 from north_lsp.storage.memory_jobs import MemoryJobs
 from north_lsp.storage.memory_settings import MemorySettings
@@ -30,7 +29,6 @@ _UNTRUSTED = "this workspace is not trusted, so nothing of it is remembered (`/t
 _ELSEWHERE = (
     "another North process works on this project's memory, or this one does, which `/cancel` ends: try again afterwards"
 )
-_LONGEST_NOTE = 2_000
 
 
 class _Elsewhere(ValueError):
@@ -79,7 +77,7 @@ class Memory:
     @property
     def is_on(self) -> bool:
         """Whether anything is remembered here."""
-        return self._settings.enabled and not self._means.stored.approvals.trust.is_distrusted()
+        return is_memory_on(self._means.stored, self._means.environment)
 
     @property
     def _settings(self) -> MemorySettings:
@@ -185,23 +183,6 @@ class Memory:
         except OSError as error:
             raise ValueError(f"the memory cannot be read or written: {visible(str(error))}") from None
         return told
-
-    async def remember(self, kind: str, text: str) -> str:
-        """Note what the model wants to be remembered, if the user agrees; return the note. Raises ToolError."""
-        if not self.is_on:
-            raise ToolError("UNAVAILABLE", "memory is disabled", "continue without it")
-        mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, self._means.environment)
-        note = one_line(mask(text), _LONGEST_NOTE)
-        question = f"Remember this for later conversations ({kind})?"
-        options = (("remember", "Remember it"), ("no", "Do not remember it"))
-        if await self._session.questions.choose(question, options, note) != "remember":
-            raise ToolError("REJECTED", "the user does not want this to be remembered", "do not ask again for it")
-        line = f"- {timestamp()[:10]} {kind}: {note}"
-        try:
-            await anyio.to_thread.run_sync(self.files.add_note, line)
-        except OSError as error:
-            raise ToolError("IO_ERROR", f"the note could not be written: {error.strerror or error}") from error
-        return line
 
     def _ensure_on(self) -> None:
         if not self._settings.enabled:

@@ -95,7 +95,7 @@ class Mentioning:
         return Completed(found, tuple(names))
 
     async def _find_paths(self, query: str, limit: int) -> Completion:
-        unsaved = tuple(await self._workspace.unsaved_texts())
+        unsaved = tuple(await self._workspace.editor.unsaved_texts())
         return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
 
     async def _names(self, query: str, limit: int) -> list[FoundName] | None:

@@ -39,15 +39,18 @@ from north_lsp.agent.session.ending import Ending
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.goal_and_work import GoalAndWork
 from north_lsp.agent.session.intake import PromptIntake
+from north_lsp.agent.session.known_addresses import known_addresses
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.memory import Memory
+from north_lsp.agent.session.memory_notes import MemoryNotes
 from north_lsp.agent.session.mentioning import Mentioning
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.on_demand import OnDemand
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.preparing import Preparation
+from north_lsp.agent.session.prompt_reading import PromptReader
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.read_only import way_out
 from north_lsp.agent.session.remembering import Remembering
@@ -69,6 +72,7 @@ from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.settings import SECRETS
 from north_lsp.vocabulary import Mode
+from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -108,7 +112,6 @@ class Session(OnDemand):
             lambda: environment.settings.context,
         )
         stored.context.skills, stored.context.more_rules = self.templates.skills_for_model, self.templates.news_for
-        workspace = replace(workspace, skill=self.templates.skill, skill_path=self.templates.skill_path)
         self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -124,7 +127,9 @@ class Session(OnDemand):
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
         stored.context.servers = self.servers.instructions
-        workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
+        project = project_hash(workspace.roots.main)
+        addresses = known_addresses(stored, environment, project, self.templates, self.servers, self._read_agent)
+        workspace = replace(workspace, addresses=addresses)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
@@ -147,8 +152,9 @@ class Session(OnDemand):
         spending = Spending(self._editor, limits.session_limit_usd, limits.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, spending, self._editor)
         self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
+        reader = PromptReader(self._settings, checkpoints.keep, self.servers.attach, self._mentioned_page)
         self._delivery = PromptDelivery(
-            stored, self.queue, self._settings, self.choice, self._editor, self.saved, self.templates
+            stored, self.queue, reader, self.choice, self._editor, self.saved, self.templates
         )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
@@ -161,7 +167,8 @@ class Session(OnDemand):
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
         extensions, shell = environment.extensions, self._shell
-        ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions)
+        notes = MemoryNotes(stored, environment, self.questions, project)
+        ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions, notes.remember)
         self._preparation = Preparation(self._settings, stored, shell, self.choice, self._delivery, self.servers, ports)
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         self._means = means = TurnMeans(stored, history, shell, environment, spending, ports, self.saved)
@@ -169,9 +176,6 @@ class Session(OnDemand):
         self.learning = Learning(self, means, self._surroundings)
         self.agents = Agents(self, means, self._surroundings)
         self.memory = Memory(self, means)
-        self._settings.workspace = replace(
-            workspace, remember=self.memory.remember, agent=self.agents.read, attached_page=self._mentioned_page
-        )
         turns = Turns(prompts, self._preparation, models, shell, self.left_turn, work.gate, ports)
         self.intake = PromptIntake(self, log, self._slash, shell, turns, work, environment)
         end_processes = partial(end_together, shell, self.servers)
@@ -361,6 +365,9 @@ class Session(OnDemand):
         from north_lsp.agent.session.mentioned_pages import MentionedPages
 
         return await MentionedPages(self._log, self._means, self._environment).read(address)
+
+    def _read_agent(self, address: str) -> str:
+        return self.agents.read(address)
 
     def _skill_tools(self) -> "Sequence[Tool]":
         from north_lsp.agent.templates.active_skill import skill_tools

@@ -1,7 +1,5 @@
 """The settings that a session goes by: those of the settings file, adopted between two turns."""
 
-from dataclasses import replace
-
 import anyio.to_thread
 
 from north_lsp.agent.costs.limits import Spending
@@ -11,8 +9,13 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.display import visible
 from north_lsp.storage.files import private_directory
-from north_lsp.storage.settings import needs_restart
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.storage.settings import Settings, needs_restart
+from north_lsp.workspace.workspace import ToolSettings, Workspace
+
+
+def settings_of_tools(settings: Settings) -> ToolSettings:
+    """Return those that tools go by."""
+    return ToolSettings(settings.edits, settings.reading, float(settings.shell.timeout_s))
 
 
 class SessionSettings:
@@ -37,8 +40,7 @@ class SessionSettings:
             self._adopted = now
             self._set_queue_modes()
             self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
-            seconds = float(now.shell.timeout_s)
-            self.workspace = replace(self.workspace, edits=now.edits, reading=now.reading, command_seconds=seconds)
+            self.workspace = self.workspace.under(settings_of_tools(now))
             if later := needs_restart(before, now):
                 text = f"the settings {', '.join(later)} have changed: they take effect when North restarts"
                 await self._editor.show(Notice("info", text))

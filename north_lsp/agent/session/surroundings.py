@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from north_lsp.agent.calls.tool_search import offered_tools
+from north_lsp.agent.calls.tool_search import ToolSearch
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
 from north_lsp.agent.secrets.notice import state_of
@@ -44,6 +44,7 @@ class ModelSurroundings:
         self._settings = settings
         self._choice = choice
         self._servers = servers
+        self._search = ToolSearch(stored.log)
         self._more: list[Callable[[], Sequence[Tool]]] = []
 
     def offer(self, more: Callable[[], Sequence["Tool"]]) -> None:
@@ -64,7 +65,7 @@ class ModelSurroundings:
 
         def offered() -> "Registry":
             every = self._all(load, shown, gone).joined([tool for more in self._more for tool in more()])
-            return offered_tools(every, workspace, self._log)
+            return self._search.offered(every, workspace.settings.reading.discovery_threshold)
 
         return await anyio.to_thread.run_sync(offered)
 

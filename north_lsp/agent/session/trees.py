@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 0.1
 @asynccontextmanager
 async def own_tree(means: TurnMeans, workspace: Workspace, name: str, editor: AgentEditor) -> AsyncIterator[Place]:
     """Make a work tree for an agent, and remove it in the end. Raises ToolError."""
-    unsaved = await workspace.unsaved_texts()
+    unsaved = await workspace.editor.unsaved_texts()
     await editor.act("making its work tree")
     folder, background = means.environment.locations.work_trees, means.environment.background
 

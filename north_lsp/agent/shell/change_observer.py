@@ -29,7 +29,7 @@ class ChangeObserver:
     @asynccontextmanager
     async def around(self, workspace: Workspace, call_id: str, command: str) -> AsyncIterator[None]:
         """Watch a command: what it changed becomes a checkpoint, and the user is told what cannot be restored."""
-        if not workspace.edits.shell_checkpoints:
+        if not workspace.settings.edits.shell_checkpoints:
             yield
             return
         before = await anyio.to_thread.run_sync(_take_all, workspace)

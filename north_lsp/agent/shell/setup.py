@@ -81,7 +81,7 @@ def sandbox_of(
 ) -> Sandbox:
     """Make the sandbox of a workspace. What runs without a question runs in it; so does, if the settings say so, what
     is asked about. Whether the machine supports it only shows when it is used."""
-    rules = {root: IgnoreRules.of(root) for root in roots} if workspace is None else workspace.ignore
+    rules = {root: IgnoreRules.of(root) for root in roots} if workspace is None else workspace.trees.rules
     private = () if workspace is None else workspace.private
 
     def closed() -> Collection[str]:

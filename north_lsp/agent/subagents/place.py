@@ -1,6 +1,6 @@
 """Where an agent works: in the user's files, or in a work tree of its own, whose edits nobody is asked about."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from north_lsp.agent.subagents.services import AgentEdits
 from north_lsp.agent.subagents.work_tree import WorkTree, without_tree
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Kind
-from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import EditProposal, FileChange
 from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import NoneUnsaved, Workspace
 
 _UNSEEN = "runs in the agent's own work tree, with changes of its files that you have not seen"
 
@@ -36,38 +36,15 @@ class Place:
 def place_in(tree: WorkTree, workspace: Workspace) -> Place:
     """Return the place of an agent in its work tree. Reads the disk: for a thread."""
     roots = Roots((tree.root,), workspace.roots.extra)
-    rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
-    own = replace(
-        workspace,
-        roots=roots,
-        ignore=rules,
-        private=without_tree(workspace.private, tree.tree),
-        read_unsaved=_not_open,
-        unsaved_texts=_none_open,
-        seen=Seen(),
-        language=None,
-    )
-    return Place(own, tree)
+    private = without_tree(workspace.private, tree.tree)
+    trees = Trees.of(roots, private, workspace.settings.reading.index_limit)
+    return Place(replace(workspace, trees=trees, editor=NoneUnsaved(), seen=Seen(), language=None), tree)
 
 
-async def _not_open(path: Path) -> str | None:
-    return None
-
-
-async def _none_open() -> Mapping[Path, str]:
-    return {}
-
-
-class TreeEditor(AgentEditor):
+class TreeEditor(NoneUnsaved, AgentEditor):
     """The editor of an agent in a work tree: no file of that is open in it, and single edits there are not shown."""
 
     shown_kinds: frozenset[Kind] = frozenset({"execute", "other"})
-
-    async def unsaved_texts(self) -> Mapping[Path, str]:
-        return await _none_open()
-
-    async def read_unsaved(self, path: Path) -> str | None:
-        return await _not_open(path)
 
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return ()

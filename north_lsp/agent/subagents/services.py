@@ -9,6 +9,7 @@ from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.subagents.agent_editor import Names
+from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Tool
 from north_lsp.workspace.proposal import FileChange
@@ -36,6 +37,9 @@ class AgentEdits(EditReviewer):
     """Reviews the edits of one agent under its name, also those in the text of its answers."""
 
     names: Names
+
+    async def undone(self, workspace: Workspace, path: str | None, steps: int) -> Sequence[FileChange]:
+        raise ToolError("UNAVAILABLE", "nothing is kept here that could be undone")
 
     async def review(
         self,

@@ -158,7 +158,7 @@ class AnswerStream:
             case CallStart(index, id, name):
                 await self._tools.load(name)
                 tool = self._tools.find(name)
-                self._watch.begin_call(index, id, name, writes=tool is not None and tool.writer is not None)
+                self._watch.begin_call(index, id, name, writes=tool is not None and "write" in tool.needs)
                 await self._calls.begin(index, id, name)
             case BlockEnd(_, ToolCall()):
                 await self._calls.finish_arriving()

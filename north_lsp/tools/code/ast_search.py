@@ -70,7 +70,7 @@ class AstSearch(ReadTool):
         named: list[tuple[str, Resolved | None]] = []
         for path in args.paths:
             named.append((path, None if _GLOB & set(path) else await resolve_readable(path, workspace)))
-        texts = await workspace.unsaved_texts()
+        texts = await workspace.editor.unsaved_texts()
         stopped = threading.Event()
         notices = Notices()
         found = _Found(args.skip, notices.at_most(args.limit, workspace.limits.ast_matches, "limit"))

@@ -18,7 +18,7 @@ from north_lsp.workspace.workspace import Workspace
 def guard_named(resolved: Resolved, workspace: Workspace) -> None:
     """Check that the user's settings do not protect a file: neither where the path leads, nor the path as it was given,
     nor any link that leads there, however the names are written. Raises ToolError DENIED."""
-    patterns = {folded(pattern): pattern for pattern in workspace.edits.protected}
+    patterns = {folded(pattern): pattern for pattern in workspace.settings.edits.protected}
     if not patterns:
         return
     names = path_aliases(resolved, workspace.roots) | Links(workspace.trees, [resolved.path]).names(resolved.path)
@@ -78,7 +78,7 @@ def generated_marker(file: DraftFile, workspace: Workspace) -> str | None:
         return None
     marker = is_generated(file.original[:1024], file.resolved.path.name)
     relative = file.resolved.path.relative_to(file.resolved.root).as_posix()
-    is_allowed = any_matches(workspace.edits.allow_generated, relative) is not None
+    is_allowed = any_matches(workspace.settings.edits.allow_generated, relative) is not None
     return None if is_allowed else marker
 
 

@@ -27,7 +27,7 @@ async def guard_whole(file: DraftFile, workspace: Workspace, *, is_lost: bool) -
         await guard_whole(file.moved_from, workspace, is_lost=is_lost)
     if file.original is None or file.moved_from is not None:
         return  # it was created by the same call
-    if workspace.edits.stale_check == "off" or file.first_binary:
+    if workspace.settings.edits.stale_check == "off" or file.first_binary:
         return
     if workspace.seen.recall(file.resolved.path, file.tag) is None and not (is_lost and file.original):
         return
@@ -38,7 +38,7 @@ def _meant_instead(file: DraftFile, snapshot: str | None, placing: Placing, work
     """Return the tag of the text that was meant, if the file has another one and that matters. Raises ToolError."""
     tag = file.tag
     shown = workspace.seen.recall(file.resolved.path, tag)
-    policy = workspace.edits.stale_check
+    policy = workspace.settings.edits.stale_check
     if snapshot:  # some models fill arguments they do not need with an empty string
         given = snapshot.rpartition("#")[2].strip("[] ")
         return given if given != tag else None

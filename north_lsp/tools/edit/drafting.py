@@ -175,7 +175,7 @@ class Draft:
         gone |= {path for path, one in self._folders.items() if not one.stands}
         there = {path for path, file in self._files.items() if file.text is not None}
         there |= {path for path, one in self._folders.items() if one.stands}
-        there |= {path for path in await self.workspace.unsaved_texts() if path not in gone}
+        there |= {path for path in await self.workspace.editor.unsaved_texts() if path not in gone}
         await anyio.to_thread.run_sync(ensure_empty, folder, what, gone, there, self.workspace)
         return self._folders.setdefault(resolved.path, folder)
 
@@ -222,7 +222,7 @@ class Draft:
             )
         await anyio.to_thread.run_sync(ensure_no_link, raw_path, file.relative, what, self.workspace)
         guard_generated(file, self.workspace)
-        unsaved = await self.workspace.read_unsaved(file.resolved.path)
+        unsaved = await self.workspace.editor.read_unsaved(file.resolved.path)
         if unsaved is not None and file.original is not None and not file.binary:
             on_disk = await anyio.to_thread.run_sync(disk_text, file.resolved.path)
             if on_disk is None or on_disk != file.original:

@@ -69,7 +69,7 @@ def _ensure_bare(file: DraftFile, hunks: Sequence[PatchHunk]) -> None:
 
 
 async def _apply(one: FilePatch, draft: Draft) -> None:
-    tolerant = draft.workspace.edits.tolerance == "whitespace"
+    tolerant = draft.workspace.settings.edits.tolerance == "whitespace"
     match one.action:
         case "add":
             await draft.create(one.path, one.content, overwrite=False)

@@ -35,7 +35,7 @@ class EditReplaceExact(EditTool):
 
     async def edit(self, args: EditReplaceExactArgs, draft: Draft) -> None:
         file, text = await draft.open(args.path, args.snapshot)
-        tolerant = draft.workspace.edits.tolerance == "whitespace"
+        tolerant = draft.workspace.settings.edits.tolerance == "whitespace"
         file.text = await anyio.to_thread.run_sync(partial(_replaced, file, text, args, tolerant=tolerant))
 
 

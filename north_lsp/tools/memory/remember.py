@@ -5,7 +5,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from north_lsp.display import one_line
-from north_lsp.errors import ToolError
 from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
 from north_lsp.workspace.workspace import Workspace
@@ -27,7 +26,5 @@ class Remember(Tool):
         return one_line(f"Remembering: {args.get('text', '…')}")
 
     async def invoke(self, args: RememberArgs, workspace: Workspace, host: Host[R]) -> Output | R:
-        if workspace.remember is None:
-            raise ToolError("UNAVAILABLE", "memory is disabled", "continue without it")
-        note = await workspace.remember(args.kind, args.text)
+        note = await host.remember(args.kind, args.text)
         return Output(self.title({"text": args.text}), {"noted": note})

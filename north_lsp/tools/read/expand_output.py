@@ -30,7 +30,7 @@ class ExpandOutput(ReadTool):
         return f"Expanding output {args.get('outputId', '…')}"
 
     async def run(self, args: ExpandOutputArgs, workspace: Workspace) -> Output:
-        text = await read_output(args.outputId.removeprefix("artifact://"), workspace)
+        text = await read_output(args.outputId.removeprefix("artifact://"), workspace.addresses.outputs)
         data = await on_thread(_page, args, text, workspace.limits)
         found = f"{data['matchCount']} matches" if "matchCount" in data else f"{data['totalLines']} lines"
         return Output(f"{self.title({'outputId': args.outputId})} - {found}", data)

@@ -34,7 +34,7 @@ class ListRoot(ReadTool):
         if root is None:
             known = ", ".join(names) or "there is only the main one"
             raise ToolError("NOT_FOUND", f"there is no root called {args.root!r}", f"further roots: {known}")
-        rules, most = workspace.ignore[root], workspace.limits.root_entries
+        rules, most = workspace.trees.rules[root], workspace.limits.root_entries
         entries, truncated = await on_thread(lambda: list_root(root, rules, most, workspace.trees.left_out()))
         data: dict[str, object] = {"root": str(root), "entries": entries, "truncated": truncated}
         if problems := workspace.trees.problems():

@@ -146,8 +146,8 @@ def _path_of(shown: str, workspace: Workspace) -> Path | None:
 
 async def _note(found: SearchResult, workspace: Workspace) -> None:
     """Remember what the model is about to be shown."""
-    hits = found.matches[:_DIGEST] if workspace.reading.digest else found.matches
-    texts = await workspace.unsaved_texts()
+    hits = found.matches[:_DIGEST] if workspace.settings.reading.digest else found.matches
+    texts = await workspace.editor.unsaved_texts()
 
     def look() -> list[Shown]:
         rows: list[tuple[Path, int, str]] = []
@@ -176,7 +176,7 @@ async def _place(path: str | None, workspace: Workspace, notices: Notices, *, mu
 
 
 async def _search(workspace: Workspace, expression: Expression, within: Within, selection: Selection) -> SearchResult:
-    texts = await workspace.unsaved_texts()
+    texts = await workspace.editor.unsaved_texts()
     seconds = float(workspace.limits.search_seconds)
     means = Means(texts.get, tuple(texts), trees=workspace.trees, ripgrep=find_ripgrep(), seconds=seconds)
     work = partial(search, workspace.roots, expression, within, selection)

@@ -51,12 +51,12 @@ _SKILL_WORD = lazy_pattern(  # text in quotes, and what is behind a backslash, s
 
 def _with_skill_files(command: str, workspace: Workspace) -> str:
     """Put the real paths in place of words like `skill://name/file`. Raises ToolError for one that is not there."""
-    find = workspace.skill_path
-    if find is None or "skill://" not in command:
+    skills = workspace.addresses.skills
+    if skills is None or "skill://" not in command:
         return command
 
     def put(match: re.Match[str]) -> str:
-        return match[0] if match["address"] is None else shlex.quote(str(find(match["address"])))
+        return match[0] if match["address"] is None else shlex.quote(str(skills.skill_path(match["address"])))
 
     return _SKILL_WORD.sub(put, command)
 
@@ -80,7 +80,7 @@ class ShellRun(ShellTool):
                 raise ToolError("NOT_FOUND", f"cwd {args.cwd!r} ({resolved.path}) {state}")
             cwd = resolved.path
         notices: list[str] = []
-        seconds = workspace.command_seconds
+        seconds = workspace.settings.command_seconds
         if args.timeout is not None:
             seconds = _within(args.timeout, _MIN_SECONDS, _MAX_SECONDS, "timeout", notices, seconds)
         head, tail = (

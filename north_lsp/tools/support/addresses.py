@@ -7,7 +7,8 @@ from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.support.manual import read_manual
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.edit.conflicts import Side
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.workspace import Outputs, Workspace
 
 _ADDRESS = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _SCHEMES = (
@@ -34,44 +35,44 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
     is."""
     found = _ADDRESS.fullmatch(raw_path)
     scheme, rest = (found[1].lower(), found[2]) if found is not None else ("", "")
+    known = workspace.addresses
     match scheme:
         case "artifact":
-            return f"artifact://{rest}", await read_output(rest, workspace)
+            return f"artifact://{rest}", await read_output(rest, known.outputs)
         case "conflict":
-            return f"conflict://{rest}", _conflict(rest, workspace)
+            return f"conflict://{rest}", _conflict(rest, workspace.seen)
         case "docs":
             return await on_thread(read_manual, rest)
         case "conversation":
-            if workspace.conversations is None:
+            if known.conversations is None:
                 raise ToolError("NOT_FOUND", "there are no other conversations here")
-            return f"conversation://{rest}", await on_thread(workspace.conversations, rest)
+            return f"conversation://{rest}", await on_thread(known.conversations, rest)
         case "rule":
-            if workspace.rule is None:
+            if known.rule is None:
                 raise ToolError("NOT_FOUND", "there are no rules here")
-            return f"rule://{rest}", await on_thread(workspace.rule, rest)
+            return f"rule://{rest}", await on_thread(known.rule, rest)
         case "skill":
-            if workspace.skill is None:
+            if known.skills is None:
                 raise ToolError("NOT_FOUND", "there are no skills here")
-            return f"skill://{rest}", await on_thread(workspace.skill, rest)
+            return f"skill://{rest}", await on_thread(known.skills.skill, rest)
         case "memory":
-            if workspace.memory is None:
+            if known.memory is None:
                 raise ToolError("NOT_FOUND", "there is no memory here")
-            return f"memory://{rest}", await on_thread(workspace.memory, rest)
+            return f"memory://{rest}", await on_thread(known.memory, rest)
         case "mcp":
-            if workspace.resource is None:
+            if known.resource is None:
                 raise ToolError("NOT_FOUND", "there are no MCP servers here")
-            return f"mcp://{rest}", await workspace.resource(rest)
+            return f"mcp://{rest}", await known.resource(rest)
         case "agent":
-            if workspace.agent is None:
+            if known.agent is None:
                 raise ToolError("NOT_FOUND", "no agent has handed in anything here")
-            return f"agent://{rest}", await on_thread(workspace.agent, rest)
+            return f"agent://{rest}", await on_thread(known.agent, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 
 
-async def read_output(id: str, workspace: Workspace) -> str:
+async def read_output(id: str, outputs: Outputs | None) -> str:
     """Read the full text of an earlier result. Raises ToolError NOT_FOUND."""
-    outputs = workspace.outputs
     if outputs is None:
         raise ToolError("NOT_FOUND", "no artifacts in this conversation")
     if not id.isascii() or not id.isdigit() or len(id) > 9:
@@ -83,9 +84,9 @@ async def read_output(id: str, workspace: Workspace) -> str:
     return await on_thread(outputs.read, int(id))
 
 
-def _conflict(rest: str, workspace: Workspace) -> str:
+def _conflict(rest: str, seen: Seen) -> str:
     number, _, side = rest.partition("/")
-    known = workspace.seen.conflicts.known
+    known = seen.conflicts.known
     entry = known.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
     if entry is None:
         ids = ", ".join(map(str, known)) or "none: reading a file with merge markers registers them"

@@ -2,7 +2,7 @@
 them up."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 
 from north_lsp.lazy_dataclass import dataclass
@@ -11,13 +11,12 @@ from north_lsp.tools.registry import Registry
 from north_lsp.tools.shipped import SEARCH, shipped_tool
 from north_lsp.tools.support.ranking import ranked
 from north_lsp.vocabulary import Mode
-from north_lsp.workspace.workspace import Finder, FoundTool
 
 _MOST_DESCRIBED = 100_000
 
 
 @dataclass
-class Discovery(Finder):
+class Discovery:
     """The tools that one conversation has looked up: `chosen`, which `note` stores. Tools of servers are described as
     long as there are no more than `threshold` tools besides the rarely used ones, and their descriptions are no longer
     than 100,000 characters together; with a threshold of 0, all are."""
@@ -27,7 +26,7 @@ class Discovery(Finder):
     note: Callable[[Iterable[str]], None] = lambda names: None
     registry: Registry | None = None
 
-    def find(self, query: str, limit: int) -> list[FoundTool]:
+    def find(self, query: str, limit: int) -> list[ToolSpec]:
         """Find the tools that fit a query best; from the next request on they are described in full."""
         if self.registry is None:
             return []
@@ -39,7 +38,7 @@ class Discovery(Finder):
         if new:
             self.chosen.update(new)
             self.note(sorted(self.chosen))
-        return [FoundTool(name, specs[name].description, dict(specs[name].schema)) for name in best]
+        return [specs[name] for name in best]
 
 
 class DiscoveringRegistry(Registry):
@@ -49,6 +48,9 @@ class DiscoveringRegistry(Registry):
         super().__init__([*registry.tools(), shipped_tool(SEARCH)], registry.hidden)
         self._discovery = discovery
         discovery.registry = registry
+
+    def search(self, query: str, limit: int) -> Sequence[ToolSpec]:
+        return self._discovery.find(query, limit)
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         every = super().specs(mode)

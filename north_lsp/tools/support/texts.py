@@ -53,7 +53,7 @@ async def resolve_existing(raw_path: str, workspace: Workspace, *, inner: bool =
 
 async def _is_open(path: Path, workspace: Workspace) -> bool:
     try:
-        return await workspace.read_unsaved(path) is not None
+        return await workspace.editor.read_unsaved(path) is not None
     except UnsavedUnknown:
         return False
 
@@ -69,7 +69,7 @@ async def _missing(resolved: Resolved, workspace: Workspace, otherwise: str, fou
     tree = workspace.trees.tree(resolved.root)
     paths, limited = found.paths, ""
     if not paths:
-        unsaved = await workspace.unsaved_texts()
+        unsaved = await workspace.editor.unsaved_texts()
         index = await on_thread(lambda: tree.fuzzy(tuple(unsaved)))
         paths = tuple(await on_thread(index.find, missing, 5))
         limited = " (index limited)" if index.limited else ""
@@ -136,7 +136,7 @@ async def existing_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, 
 async def text_of(path: Path, workspace: Workspace) -> tuple[Text, Source]:
     """Read the text of a resolved path, to change it. Raises ToolError, and UnsavedUnknown: unsaved changes that North
     cannot see must not be overwritten."""
-    return await _text_of(path, await workspace.read_unsaved(path), workspace)
+    return await _text_of(path, await workspace.editor.read_unsaved(path), workspace)
 
 
 async def shown_text(path: Path, workspace: Workspace) -> tuple[Text, Source]:

@@ -30,8 +30,12 @@ class Trees:
     _closed: tuple[_Seen, frozenset[str]] | None = None
 
     @classmethod
-    def of(cls, roots: Roots, private: tuple[Path, ...] = ()) -> "Trees":
-        return cls(roots, {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}, private)
+    def of(cls, roots: Roots, private: tuple[Path, ...] = (), index_limit: int | None = None) -> "Trees":
+        return cls(roots, {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}, private, index_limit)
+
+    def limited(self, index_limit: int) -> "Trees":
+        """Return trees of which at most so many files can be found by a few letters."""
+        return self if index_limit == self.index_limit else Trees(self.roots, self.rules, self.private, index_limit)
 
     def tree(self, root: Path) -> FileTree:
         known = self._trees.get(root)
