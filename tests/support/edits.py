@@ -4,7 +4,6 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,10 @@ from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.base import WriteTool
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.workspace.files.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import EditProposal, FileChange
-from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.text import read_text, to_newlines
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import ToolSettings
+from tests.support.workspaces import make_workspace
 
 
 @dataclass
@@ -81,13 +78,8 @@ class World:
         self.say("go")
         self.log = Log(self.conversation)
         self.checkpoints = Checkpoints(self.log, Blobs(self.locations.blobs), self.locations.journals("0"))
-        roots = Roots.of(self.root)
-        read, texts = self.editor.read_unsaved, self.editor.unsaved_texts
-        rules = {self.root: IgnoreRules.of(self.root)}
-        base = Workspace(roots, rules, read, texts, Seen(), (), edits=settings or EditSettings())
-        self.undo_history = UndoHistory(self.checkpoints, base, self.editor)
-        revert = partial(self.undo_history.revert)
-        self.workspace = Workspace(roots, rules, read, texts, base.seen, (), edits=base.edits, revert=revert)
+        self.workspace = make_workspace(self.root, self.editor, settings=ToolSettings(settings or EditSettings()))
+        self.undo_history = UndoHistory(self.checkpoints, self.workspace, self.editor)
 
     def say(self, text: str) -> str:
         message = {"role": "user", "content": [{"type": "text", "text": text}]}

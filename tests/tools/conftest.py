@@ -12,10 +12,8 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.limits import Limits
 from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.workspace.files.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import Addresses
+from tests.support.workspaces import make_workspace
 
 
 @dataclass
@@ -26,11 +24,9 @@ class Desk:
     unsaved: dict[Path, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        roots = Roots.of(self.root)
-        rules = {root: IgnoreRules.of(root) for root in roots.roots}
         self.artifacts = Artifacts(self.root.parent / "artifacts")
-        private = (self.root / "private",)
-        self.workspace = Workspace(roots, rules, self._read, self._texts, Seen(), private, self.artifacts)
+        known = Addresses(self.artifacts)
+        self.workspace = make_workspace(self.root, self, private=(self.root / "private",), addresses=known)
         self.tools = builtin_tools()
 
     def write(self, files: dict[str, str | bytes]) -> None:
@@ -41,8 +37,12 @@ class Desk:
 
     def limit(self, **limits: int) -> None:
         """Set limits, by their names in `Limits`."""
-        reading = replace(self.workspace.reading, limits=Limits(**limits))
-        self.workspace = replace(self.workspace, reading=reading)
+        self.read_with(limits=Limits(**limits))
+
+    def read_with(self, **settings: Any) -> None:
+        """Change settings, by their names in `ReadSettings`."""
+        now = self.workspace.settings
+        self.workspace = self.workspace.under(replace(now, reading=replace(now.reading, **settings)))
 
     async def output(self, name: str, /, **arguments: Any) -> Output:
         tool, args = self.tools.check(name, arguments, "ask")
@@ -59,10 +59,10 @@ class Desk:
             await self.call(name, **arguments)
         return caught.value
 
-    async def _read(self, path: Path) -> str | None:
+    async def read_unsaved(self, path: Path) -> str | None:
         return self.unsaved.get(path)
 
-    async def _texts(self) -> dict[Path, str]:
+    async def unsaved_texts(self) -> dict[Path, str]:
         return self.unsaved
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from north_lsp.agent.ports.events import CallPreviewed, Event
 from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.tools.base import WriteTool
 from north_lsp.workspace.edit.preview import Preview, preview
+from north_lsp.workspace.workspace import NoneUnsaved
 from tests.support.edits import World
 from tests.support.patience import PATIENCE
 
@@ -131,11 +133,12 @@ async def test_what_cannot_be_written_is_not_shown_and_not_tried_again(world: Wo
 async def test_an_unsaved_text_is_asked_for_once(world: World) -> None:
     asked: list[Path] = []
 
-    async def read(path: Path) -> str | None:
-        asked.append(path)
-        return TEXT.replace("line 10", "unsaved 10")
+    class Open(NoneUnsaved):
+        async def read_unsaved(self, path: Path) -> str | None:
+            asked.append(path)
+            return TEXT.replace("line 10", "unsaved 10")
 
-    object.__setattr__(world.workspace, "read_unsaved", read)
+    world.workspace = replace(world.workspace, editor=Open())
     call = arriving(world, "edit_replace_exact", '{"path": "a.txt", "old": "unsaved 10", "new": "x')
     for _ in range(3):
         made = await call.preview()

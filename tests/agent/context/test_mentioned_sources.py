@@ -1,7 +1,7 @@
 """What a prompt can mention besides files and names, and what comes of it."""
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -13,11 +13,10 @@ from north_lsp.agent.log.editor_state import EditorProblem, EditorState
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import resolve_open
-from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.language_features import FoundSymbol, LanguageFeatures, Place, Position, Problem, Problems
-from north_lsp.workspace.paths import Resolved, Roots
-from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.workspace import Workspace
+from tests.support.workspaces import make_workspace
 
 
 @pytest.mark.parametrize(
@@ -80,14 +79,6 @@ class Servers:
         ]
 
 
-async def unsaved(path: Path) -> str | None:
-    return None
-
-
-async def texts() -> Mapping[Path, str]:
-    return {}
-
-
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     root = tmp_path / "repo"
@@ -95,7 +86,7 @@ def workspace(tmp_path: Path) -> Workspace:
     (root / ".northignore").write_text("secret*\n")
     for name in ("lamp.py", "secret.py"):
         (root / name).write_text("one\n")
-    return Workspace(Roots.of(root), {root: IgnoreRules.of(root)}, unsaved, texts, Seen())
+    return make_workspace(root)
 
 
 def git(root: Path, *words: str) -> None:
@@ -180,8 +171,8 @@ async def test_a_page_is_attached_or_the_reason_why_not(workspace: Workspace) ->
             raise ToolError("NOT_FOUND", "there is no such page")
         return "What it says."
 
-    known = replace(workspace, attached_page=page)
-    found = await from_sources((TextPart("@web:https://a.example/b and @web:https://a.example/c"),), known)
+    said_of_both = TextPart("@web:https://a.example/b and @web:https://a.example/c")
+    found = await from_sources((said_of_both,), workspace, page)
     assert found == [
         Attached("https://a.example/b", "What it says."),
         Attached("web:https://a.example/c", "(not attached: there is no such page)"),

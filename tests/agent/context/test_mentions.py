@@ -1,6 +1,5 @@
 """Names behind an `@` in a prompt: what they mean, and what remains text."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +10,8 @@ from hypothesis import strategies as st
 from north_lsp.agent.context.mentions import Mentioned, find_mentions, with_mentions
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
-from north_lsp.workspace.files.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import Addresses, Workspace
+from tests.support.workspaces import make_workspace
 
 
 @pytest.mark.parametrize(
@@ -48,18 +45,14 @@ def test_any_text_can_be_looked_through(text: str) -> None:
         assert one.lines is None or 0 < one.lines[0] <= one.lines[1]
 
 
-async def unsaved(path: Path) -> str | None:
-    return None
+class Skills:
+    def skill(self, address: str) -> str:
+        if address != "pdf":
+            raise ToolError("NOT_FOUND", "there is no such skill")
+        return "How to read them."
 
-
-async def texts() -> Mapping[Path, str]:
-    return {}
-
-
-def skill(address: str) -> str:
-    if address != "skill://pdf":
-        raise ToolError("NOT_FOUND", "there is no such skill")
-    return "How to read them."
+    def skill_path(self, address: str) -> Path:
+        raise ToolError("NOT_FOUND", "it has no file")
 
 
 @pytest.fixture
@@ -71,12 +64,12 @@ def workspace(tmp_path: Path) -> Workspace:
     (root / ".northignore").write_text("secret\n")
     (tmp_path / "outside").write_text("1\n")
     (root / "link").symlink_to(tmp_path / "outside")
-    return Workspace(Roots.of(root), {root: IgnoreRules.of(root)}, unsaved, texts, Seen())
+    return make_workspace(root, addresses=Addresses(skills=Skills()))
 
 
 async def added(workspace: Workspace, text: str, *more: Part) -> list[tuple[str, tuple[int, int] | None]]:
     parts = (TextPart(text), *more)
-    found = await with_mentions(parts, workspace, skill)
+    found = await with_mentions(parts, workspace)
     assert found[: len(parts)] == parts
     root = workspace.roots.main
     return [
@@ -105,8 +98,7 @@ async def test_rules_and_conversations_are_attached_by_their_names(workspace: Wo
 
     found = await with_mentions(
         (TextPart("Follow @rule:web/style, @rule:other and @conversation:web/style."),),
-        replace(workspace, rule=named, conversations=named),
-        skill,
+        replace(workspace, addresses=Addresses(rule=named, conversations=named)),
     )
     assert found[1:] == (Attached("rule://web/style", "Be brief."), Attached("conversation://web/style", "Be brief."))
     assert await added(workspace, "@rule:web/style") == []

@@ -16,10 +16,8 @@ from north_lsp.agent.context.system_prompt import joined, system_sections
 from north_lsp.agent.context.telling import MAX_BYTES as MAX_TOLD
 from north_lsp.agent.context.telling import rules_for
 from north_lsp.storage.locations import Locations
-from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
+from tests.support.workspaces import make_workspace
 
 
 class Disk:
@@ -37,17 +35,10 @@ class Disk:
         return self
 
     def load(self, *roots: str, trusted: bool | None = None, disabled: tuple[str, ...] = ()) -> ProjectContext:
-        async def unsaved(path: Path) -> str | None:
-            return None
-
-        async def texts() -> Mapping[Path, str]:
-            return {}
-
         folders = [self.folder / root for root in roots or ("repo",)]
         for one in folders:
             one.mkdir(parents=True, exist_ok=True)
-        found = Roots.of(*folders)
-        workspace = Workspace(found, {root: IgnoreRules.of(root) for root in found.roots}, unsaved, texts, Seen())
+        workspace = make_workspace(Roots.of(*folders))
         return load_project(workspace, self.locations, self.folder / "home", disabled, trusted)
 
 

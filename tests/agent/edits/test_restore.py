@@ -151,14 +151,14 @@ async def test_what_was_closed_since_is_neither_restored_nor_shown(world: World,
     (world.root / ".northignore").write_text("secret.txt\n" if by_link else "a.txt\n")
     assert "closed" in await restoring.differences(talk)
     assert "-line 3" not in (await restoring.differences(talk)).split("b.txt")[0]
-    changes = await world.prepare("undo_edit")
+    changes = await world.undo_history.revert(None, 1)
     assert [change.relative for change in changes] == ["b.txt"]
     assert "northignore" in changes[0].notices[0]
     told = await restoring.undo(talk)
     assert "`a.txt`: **not restored** " in told
     assert world.read("a.txt").decode() == TEXT.replace("line 3\n", "third\n")
     with pytest.raises(ToolError, match="northignore"):
-        await world.prepare("undo_edit")
+        await world.undo_history.revert(None, 1)
 
 
 async def test_the_whole_difference_is_against_the_first_contents(world: World) -> None:

@@ -157,17 +157,17 @@ async def test_an_encoding_that_an_edit_changed_comes_back(world: World) -> None
 async def test_the_model_undoes_by_a_proposal(world: World) -> None:
     await replace(world, "a.txt", "line 3", "third")
     await replace(world, "b.txt", "line 3", "third")
-    (change,) = await world.prepare("undo_edit", path="a.txt")
+    (change,) = await world.undo_history.revert("a.txt", 1)
     assert (change.shown, change.new_text) == ("a.txt", TEXT)
     assert world.read("a.txt").decode() != TEXT
     await world.apply([change])
     assert world.read("a.txt").decode() == TEXT
     with pytest.raises(ToolError, match=r"no change of a\.txt"):
-        await world.prepare("undo_edit", path="a.txt")
-    await world.edit("undo_edit")
+        await world.undo_history.revert("a.txt", 1)
+    await world.apply(await world.undo_history.revert(None, 1))
     assert world.read("b.txt").decode() == TEXT
     with pytest.raises(ToolError, match="no change"):
-        await world.prepare("undo_edit")
+        await world.undo_history.revert(None, 1)
 
 
 async def test_restoring_to_before_a_change_undoes_all_since(world: World) -> None:
@@ -213,7 +213,7 @@ async def test_folders_that_were_made_go_with_the_files(world: World, kind: str)
         await world.edit("edit_create_file", path="mine/new/deep/c.txt", content="x\n")
     assert folders(world) == {"mine", "mine/new", "mine/new/deep"}
     if kind == "restored by the model":
-        await world.edit("undo_edit")
+        await world.apply(await world.undo_history.revert(None, 1))
     else:
         await world.undo()
     assert folders(world) == {"mine"}
@@ -292,11 +292,11 @@ async def test_a_file_that_was_closed_since_by_a_link_is_not_taken_back(tmp_path
     (world.root / "l").symlink_to("a.txt")
     world.write(".northignore", "l\n", shown=False)
     with pytest.raises(ToolError) as caught:
-        await world.prepare("undo_edit", path="a.txt")
+        await world.undo_history.revert("a.txt", 1)
     assert caught.value.code == "CONFLICT"
     assert "closed" in caught.value.message
     assert "secret" not in f"{caught.value.message} {caught.value.details}"
-    changes = await world.prepare("undo_edit", steps=2)
+    changes = await world.undo_history.revert(None, 2)
     assert [change.relative for change in changes] == ["open.txt"]
     assert "closed" in " ".join(changes[0].notices)
     await world.undo(2)

@@ -1,6 +1,5 @@
 """What the model is told of a command's output: lines that it asked for, filters, notes, and where the whole is."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,8 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.shell.shell_run import ShellRun
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
-from tests.support.edits import MemoryEditor
+from north_lsp.workspace.workspace import Addresses
+from tests.support.workspaces import make_workspace
 
 
 def command(text: str, **more: Any) -> Command:
@@ -211,14 +208,20 @@ def test_arguments_out_of_range_are_put_right_and_told(
 ) -> None:
     tool, args = builtin_tools().check("shell_run", {"command": "ls", **arguments}, "agent")
     assert isinstance(tool, ShellRun)
-    editor = MemoryEditor()
-    workspace = Workspace(Roots.of(tmp_path), {}, editor.read_unsaved, editor.unsaved_texts, Seen())
-    made = tool.command(args, workspace)
+    made = tool.command(args, make_workspace(tmp_path))
     assert made.timeout == timeout
     assert len(made.notices) == notices
     assert made.head in (None, 1)
     assert made.tail in (None, 10_000)
     assert len(made.description or "") <= 80
+
+
+class Skills:
+    def skill(self, address: str) -> str:
+        return ""
+
+    def skill_path(self, address: str) -> Path:
+        return Path("/the skills") / address
 
 
 @pytest.mark.parametrize(
@@ -234,7 +237,5 @@ def test_arguments_out_of_range_are_put_right_and_told(
 def test_a_file_of_a_skill_is_named_by_a_word_alone_not_in_a_text(tmp_path: Path, text: str, run: str) -> None:
     tool, args = builtin_tools().check("shell_run", {"command": text}, "agent")
     assert isinstance(tool, ShellRun)
-    editor = MemoryEditor()
-    workspace = Workspace(Roots.of(tmp_path), {}, editor.read_unsaved, editor.unsaved_texts, Seen())
-    found = replace(workspace, skill_path=lambda address: Path("/the skills") / address)
-    assert tool.command(args, found).command == run
+    workspace = make_workspace(tmp_path, addresses=Addresses(skills=Skills()))
+    assert tool.command(args, workspace).command == run

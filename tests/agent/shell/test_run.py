@@ -36,6 +36,7 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.shell_settings import InterceptorRule, ShellSettings
+from north_lsp.workspace.files.trees import Trees
 from tests.support.edits import MemoryEditor, World
 
 
@@ -340,7 +341,8 @@ async def test_a_command_may_run_in_a_folder_that_the_settings_open_but_is_asked
         docs.mkdir()
         assert "outside the workspace" in await one.text(command="pwd", cwd=str(docs))
         workspace = one.context.workspace
-        one.context = replace(one.context, workspace=replace(workspace, roots=replace(workspace.roots, extra=(docs,))))
+        trees = Trees.of(replace(workspace.roots, extra=(docs,)))
+        one.context = replace(one.context, workspace=replace(workspace, trees=trees))
         one.approvals.allow_rule(Rule(("pwd",), (), "none").to_json())
         assert await one.text(command="pwd") == str(one.world.root)
         assert one.editor.reviews == []

@@ -5,7 +5,7 @@ import math
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,26 +16,17 @@ from north_lsp.agent.subagents import tree_changes, work_tree
 from north_lsp.agent.subagents.tree_changes import changes_of
 from north_lsp.agent.subagents.work_tree import WorkTree, clear_left_trees, make_tree
 from north_lsp.background import guarded_tasks
-from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.text import MAX_WHOLE_FILE
 from north_lsp.workspace.workspace import Workspace
 from tests.support.patience import PATIENCE
+from tests.support.workspaces import make_workspace
 
 
 def git(folder: Path, *args: str) -> str:
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     ended = subprocess.run(("git", *identity, *args), cwd=folder, check=True, capture_output=True, text=True)
     return ended.stdout
-
-
-async def nothing(path: Path) -> None:
-    return None
-
-
-async def none_unsaved() -> Mapping[Path, str]:
-    return {}
 
 
 @pytest.fixture
@@ -51,8 +42,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def workspace_of(project: Path) -> Workspace:
-    roots = Roots((project,), ())
-    return Workspace(roots, {project: IgnoreRules.of(project)}, nothing, none_unsaved, Seen())
+    return make_workspace(Roots((project,), ()))
 
 
 def made(project: Path) -> tuple[Workspace, WorkTree]:

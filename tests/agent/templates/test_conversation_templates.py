@@ -1,7 +1,6 @@
 """The templates of a conversation are those of its folder as it is trusted now."""
 
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 
 import anyio
@@ -13,18 +12,7 @@ from north_lsp.agent.templates.listing import templates_markdown
 from north_lsp.agent.templates.template import Template, parse_template
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import By, Trust
-from north_lsp.workspace.files.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
-
-
-async def unsaved(path: Path) -> str | None:
-    return None
-
-
-async def texts() -> Mapping[Path, str]:
-    return {}
+from tests.support.workspaces import make_workspace
 
 
 class ChangingTrust(Trust):
@@ -46,8 +34,7 @@ class ChangingTrust(Trust):
 
 def templates_of(root: Path, trust: Trust) -> ConversationTemplates:
     locations = Locations(root.parent / "config", root.parent / "data", root.parent / "state")
-    workspace = Workspace(Roots.of(root), {root: IgnoreRules.of(root)}, unsaved, texts, Seen())
-    return ConversationTemplates(workspace, locations, {"HOME": str(root.parent)}, trust, ())
+    return ConversationTemplates(make_workspace(root), locations, {"HOME": str(root.parent)}, trust, ())
 
 
 async def test_what_was_read_before_the_trust_changed_does_not_come_out_last(tmp_path: Path) -> None:

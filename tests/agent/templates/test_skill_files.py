@@ -1,28 +1,19 @@
 """What is read at `skill://…`: files of a skill's folder, and nothing else."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from north_lsp.agent.context.mentions import with_mentions
+from north_lsp.agent.log.prompt import Attached, TextPart
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.errors import ToolError
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import Trust
-from north_lsp.workspace.files.ignore import IgnoreRules
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.seen import Seen
-from north_lsp.workspace.workspace import Workspace
+from north_lsp.workspace.workspace import Addresses
+from tests.support.workspaces import make_workspace
 
 HEAD = "---\ndescription: Bakes\n---\n"
-
-
-async def unsaved(path: Path) -> str | None:
-    return None
-
-
-async def texts() -> Mapping[Path, str]:
-    return {}
 
 
 @pytest.fixture
@@ -40,8 +31,9 @@ def project(tmp_path: Path) -> Path:
 
 def templates_of(root: Path) -> ConversationTemplates:
     locations = Locations(root.parent / "config", root.parent / "data", root.parent / "state")
-    workspace = Workspace(Roots.of(root), {root: IgnoreRules.of(root)}, unsaved, texts, Seen())
-    return ConversationTemplates(workspace, locations, {"HOME": str(root.parent)}, Trust(locations, "project"), ())
+    return ConversationTemplates(
+        make_workspace(root), locations, {"HOME": str(root.parent)}, Trust(locations, "project"), ()
+    )
 
 
 def test_the_files_of_a_skill_are_read(project: Path) -> None:
@@ -153,3 +145,9 @@ def test_of_a_package_in_a_repository_what_is_above_it_counts(project: Path) -> 
     (project / ".northignore").write_text("steps.md\n")
     with pytest.raises(ToolError, match="is closed"):
         templates_of(package).skill("bake/more/steps.md")
+
+
+async def test_a_skill_is_attached_by_its_name(project: Path) -> None:
+    workspace = make_workspace(project, addresses=Addresses(skills=templates_of(project)))
+    parts = await with_mentions((TextPart("Follow @skill:bake and @skill:bake/more/steps.md"),), workspace)
+    assert parts[1:] == (Attached("skill://bake", "Bake it."), Attached("skill://bake/more/steps.md", "Knead."))

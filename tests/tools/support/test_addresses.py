@@ -9,6 +9,7 @@ from north_lsp.agent.log.export import OtherConversations
 from north_lsp.errors import ToolError
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
+from north_lsp.workspace.workspace import Addresses
 from tests.tools.conftest import Desk
 
 
@@ -41,7 +42,7 @@ async def test_other_conversations_of_the_project_can_be_read(desk: Desk, tmp_pa
     store = Locations.from_environment({"NORTH_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path)})
     ours, foreign, own = (conversation(store, hash) for hash in ("here", "there", "here"))
     read = OtherConversations(store, "here", own.id)
-    desk.workspace = replace(desk.workspace, conversations=read)
+    desk.workspace = replace(desk.workspace, addresses=Addresses(conversations=read))
     text = (await desk.call("read_file", path=f"conversation://{ours.id}", lineNumbers=False))["content"]
     assert text.split("\n\n")[1:] == [
         "## User", "hello *there*", "## North", "hi", "- called `read_file`", "- Reading a.py (failed)\n",

@@ -1,16 +1,16 @@
 """With very many tools, the rarely used ones are told by name only."""
 
 import gc
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from weakref import ref
 
 import pytest
 
-from north_lsp.agent.calls.tool_search import DeferredFinder, offered_tools
+from north_lsp.agent.calls.tool_search import ToolSearch
 from north_lsp.agent.log.log import Log
+from north_lsp.errors import ToolError
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.base import DescribedTool, Host, Output, R, descriptions
@@ -19,7 +19,6 @@ from north_lsp.tools.registry import Registry
 from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 from north_lsp.tools.support.ranking import ranked, tokenize
 from north_lsp.workspace.workspace import Workspace
-from tests.tools.conftest import Desk
 
 
 def names(registry: Registry) -> set[str]:
@@ -94,7 +93,23 @@ def test_what_is_not_offered_is_not_found() -> None:
     assert [one.name for one in discovery.find("edit_rename_symbol", 1)] == ["edit_rename_symbol"]
 
 
-async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
+class LookingHost:
+    def __init__(self, tools: Registry) -> None:
+        self.find_tools = tools.search
+
+    async def look(self, work: Callable[[], Awaitable[object]]) -> object:
+        return await work()
+
+
+async def search_tools(tools: Registry, query: str) -> dict[str, Any]:
+    tool, args = tools.check("search_tools", {"query": query, "limit": 1}, "ask")
+    output = await tool.invoke(args, cast(Any, None), cast(Any, LookingHost(tools)))
+    assert isinstance(output, Output)
+    assert isinstance(output.data, dict)
+    return output.data
+
+
+async def test_what_is_looked_up_is_described_from_then_on() -> None:
     noted: list[list[str]] = []
 
     def note(found: Iterable[str]) -> None:
@@ -102,44 +117,40 @@ async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
 
     discovery = Discovery(10, note=note)
     tools = DiscoveringRegistry(builtin_tools(), discovery)
-    desk.tools, desk.workspace = tools, replace(desk.workspace, finder=discovery)
     before = tools.specs("agent")
     assert {"ast_search", "hotfiles"} & names(tools) == set()
     search = next(spec for spec in before if spec.name == "search_tools")
     assert search.description.endswith(", ".join(sorted(RARE)))
     assert tools.specs("agent") == before
-    data = await desk.call("search_tools", query="files that change often", limit=1)
+    data = await search_tools(tools, "files that change often")
     assert [row["name"] for row in data["tools"]] == ["hotfiles"]
     assert "limit" in data["tools"][0]["parameters"]["properties"]
     assert noted == [["hotfiles"]]
     assert "hotfiles" in names(tools)
     assert "hotfiles" not in next(spec for spec in tools.specs("agent") if spec.name == "search_tools").description
-    assert (await desk.error("search_tools", query="quantum")).code == "NO_MATCH"
-    await desk.call("search_tools", query="hotfiles", limit=1)
+    with pytest.raises(ToolError, match="no tool fits"):
+        await search_tools(tools, "quantum")
+    await search_tools(tools, "hotfiles")
     assert noted == [["hotfiles"]]
 
 
 @pytest.mark.parametrize("threshold", [5, 0])
-def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, threshold: int) -> None:
+def test_a_conversation_remembers_what_it_looked_up(tmp_path: Path, threshold: int) -> None:
     store = Locations.from_environment({"NORTH_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path)})
     conversation = Conversation.create(
         store, repo_root=Path("/p"), repo_hash="h", cwd=Path("/p"), model="m", client=None, north_version="1"
     )
 
-    def tools_of(conversation: Conversation) -> tuple[DeferredFinder, Registry]:
-        finder = DeferredFinder()
-        reading = replace(desk.workspace.reading, discovery_threshold=threshold)
-        workspace = replace(desk.workspace, finder=finder, reading=reading)
-        return finder, offered_tools(builtin_tools(), workspace, Log(conversation))
+    def tools_of(conversation: Conversation) -> Registry:
+        return ToolSearch(Log(conversation)).offered(builtin_tools(), threshold)
 
     conversation.append("message", message={"role": "user", "content": [{"type": "text", "text": "hello"}]})
-    finder, _ = tools_of(conversation)
-    found = finder.find("ast_search", 1)
+    found = tools_of(conversation).search("ast_search", 1)
     assert [one.name for one in found] == (["ast_search"] if threshold == 5 else [])
     conversation.sync()
     conversation.close()
     again = Conversation.open(store, conversation.id)
-    _, tools = tools_of(again)
+    tools = tools_of(again)
     assert "ast_search" in names(tools)
     assert ("hotfiles" in names(tools)) == (threshold == 0)
     again.close()

@@ -14,7 +14,7 @@ from north_lsp.storage.read_settings import ReadSettings
 from north_lsp.storage.setting import declared
 from north_lsp.storage.user_settings import load_settings
 from north_lsp.tools.support.texts import resolve_open
-from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots, extra_roots
 from tests.tools.conftest import Desk
 
@@ -55,7 +55,7 @@ async def test_a_limited_index_has_what_is_open_and_what_changed_last(desk: Desk
     for at in range(120):
         os.utime(desk.root / f"old/file_{at:03}.txt", (at, at))
     desk.unsaved[desk.root / "old/file_000.txt"] = "x"
-    desk.workspace = replace(desk.workspace, reading=replace(desk.workspace.reading, index_limit=100))
+    desk.read_with(index_limit=100)
     for missing, expected in (
         ("ltsone", ["new/latest_one.txt"]),
         ("fl000", ["old/file_000.txt"]),
@@ -66,7 +66,7 @@ async def test_a_limited_index_has_what_is_open_and_what_changed_last(desk: Desk
         error = await desk.error("read_file", path=missing)
         assert error.details["similar"] == expected
         assert "(index limited)" in str(error.hint)
-    desk.workspace = replace(desk.workspace, reading=replace(desk.workspace.reading, index_limit=121))
+    desk.read_with(index_limit=121)
     assert "limited" not in str((await desk.error("read_file", path="fl021")).hint)
 
 
@@ -119,8 +119,7 @@ def outside(desk: Desk, tmp_path: Path) -> Path:
     (folder / "closed").write_text("find\n")
     roots = Roots(desk.workspace.roots.roots, extra_roots([str(folder), "relative", str(folder / "missing")]))
     assert roots.extra == (folder,)
-    rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
-    desk.workspace = replace(desk.workspace, roots=roots, ignore=rules)
+    desk.workspace = replace(desk.workspace, trees=Trees.of(roots, desk.workspace.private))
     return folder
 
 
