@@ -31,56 +31,83 @@ class FileOutcome:
     detail: str = ""
 
 
-@dataclass
-class FileState:
-    """A file while changes are undone in memory; `first` is its content now, `mode` the mode for a file that is created
-    again. `stood` and `stands` are the same for a folder: whether it exists now, and whether it will."""
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file holds; no `text`: it is not there."""
+
+    text: str | None = None
+    encoding: TextEncoding = field(default_factory=TextEncoding)
+    binary: bool = False
+
+    def is_at(self, wanted: str | None) -> bool:
+        """Tell whether this is what has a digest; None is that of no file."""
+        if self.text is None or wanted is None:
+            return self.text is None and wanted is None
+        return digest(encode(self.text, self.encoding)) == wanted
+
+
+@dataclass(frozen=True, slots=True)
+class PresentFile:
+    """What is at a path now: a file with its contents, or a folder. `disk_tag` is the tag of what is on the disk, also
+    where the contents are those that the editor has."""
 
     relative: str
-    first: str | None
-    first_form: TextEncoding
-    text: str | None
-    text_encoding: TextEncoding
-    binary: bool = False
+    contents: Contents = field(default_factory=Contents)
     mode: int | None = None
-    first_mode: int | None = None
-    stood: bool = False
-    stands: bool = False
     disk_tag: str | None = None
-    blocked: bool = False
-    outcome: FileOutcome | None = None
-    undoes: list[str] = field(default_factory=list)
+    is_folder: bool = False
+
+
+class FileState:
+    """A file while changes are undone in memory: what is there `now`, and what will be. `mode` is that of a file that
+    is created again, and `is_folder` whether there will be a folder."""
+
+    def __init__(self, now: PresentFile) -> None:
+        self.now = now
+        self.contents = now.contents
+        self.mode: int | None = None
+        self.is_folder = now.is_folder
+        self.blocked = False
+        self.outcome: FileOutcome | None = None
+        self.undoes: list[str] = []
+
+    @property
+    def text(self) -> str | None:
+        return self.contents.text
+
+    def write(self, text: str | None) -> None:
+        """Have the file hold another text, in the encoding that it has; None: it is removed."""
+        self.contents = replace(self.contents, text=text)
 
     def set(self, data: bytes | None, mode: int | None = None) -> None:
+        """Have the file hold these bytes; None: it is removed."""
         if data is None:
-            self.text = None
+            self.write(None)
         else:
-            self.text, self.text_encoding = decode(data)
-            self.binary = self.binary or is_binary(data)
+            self.contents = Contents(*decode(data), self.contents.binary or is_binary(data))
             self.mode = mode
 
     def set_mode(self, file: FileRecord) -> None:
         """Undo a change's effect on the mode, unless the user has changed the mode since."""
-        if file.after_mode is not None and self.first_mode == file.after_mode:
+        if file.after_mode is not None and self.now.mode == file.after_mode:
             self.mode = file.before_mode
-        elif self.first is not None:
+        elif self.now.contents.text is not None:
             self.mode = None
 
-    def is_at(self, wanted: str | None) -> bool:
-        if self.text is None or wanted is None:
-            return self.text is None and wanted is None
-        return digest(encode(self.text, self.text_encoding)) == wanted
+    def ends(self, outcome: Outcome, detail: str = "") -> None:
+        """Note what becomes of the file."""
+        self.outcome = FileOutcome(self.now.relative, outcome, detail)
 
     def done(self, id: str, outcome: Outcome, detail: str = "") -> None:
         """Note that a checkpoint was undone here, and how."""
         self.undoes.append(id)
         if self.outcome is None or self.outcome.outcome in ("restored", "unchanged"):
-            self.outcome = FileOutcome(self.relative, outcome, detail)
+            self.ends(outcome, detail)
 
     def leave(self, outcome: Outcome, detail: str) -> None:
         """Leave the file as it is, whatever else is undone."""
         self.blocked = True
-        self.outcome = FileOutcome(self.relative, outcome, detail)
+        self.ends(outcome, detail)
 
 
 class TakingBack:
@@ -110,7 +137,7 @@ class TakingBack:
         if file.folder:
             self._take_back_folder(id, file, here, there)
             return
-        if here.stands or there.stands:
+        if here.is_folder or there.is_folder:
             here.leave("conflict", "there is a folder at this path now")
             return
         if file.irrecoverable or (file.before is not None and self._content(file.before) is None):
@@ -122,25 +149,25 @@ class TakingBack:
             self._take_back_text(id, file, here)
 
     def _take_back_rename(self, id: str, file: FileRecord, here: FileState, there: FileState) -> None:
-        if there.text is None and here.is_at(file.before):
-            here.outcome = FileOutcome(here.relative, "unchanged", "no change was needed")
+        if there.text is None and here.contents.is_at(file.before):
+            here.ends("unchanged", "no change was needed")
             return
         if here.text is not None and self._conflicts != "overwrite":
-            here.leave("conflict", f"there is another file at {here.relative} now")
+            here.leave("conflict", f"there is another file at {here.now.relative} now")
             return
         if there.text is None and self._conflicts != "overwrite":
-            there.leave("conflict", f"{there.relative} was deleted or moved since")
+            there.leave("conflict", f"{there.now.relative} was deleted or moved since")
             return
-        here.text, here.text_encoding, here.binary = there.text, there.text_encoding, there.binary
-        here.mode = there.first_mode if there.first_mode is not None else file.before_mode
+        here.contents = there.contents
+        here.mode = there.now.mode if there.now.mode is not None else file.before_mode
         self._take_back_text(id, file, here)
         if here.blocked:
-            here.text = here.first
+            here.write(here.now.contents.text)
             there.blocked = True
         else:
-            there.text = None
+            there.write(None)
             there.undoes.append(id)
-            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
+            there.ends("restored", f"moved back to {here.now.relative}")
 
     def _take_back_folder(self, id: str, file: FileRecord, here: FileState, there: FileState) -> None:
         """Undo a change of a folder. Whether a folder that should go is empty is checked later, when everything else is
@@ -150,28 +177,29 @@ class TakingBack:
             return
         back = file.action != "create"
         is_moved = file.new_path is not None
-        if here.stands == back and not (is_moved and there.stands):
+        if here.is_folder == back and not (is_moved and there.is_folder):
             here.undoes.append(id)
-            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "no change was needed")
+            if here.outcome is None:
+                here.ends("unchanged", "no change was needed")
             return
-        here.stands = back
-        here.mode = (there.first_mode if is_moved and there.stood else None) or file.before_mode
+        here.is_folder = back
+        here.mode = (there.now.mode if is_moved and there.now.is_folder else None) or file.before_mode
         here.done(id, "restored")
-        if is_moved and there.stands:
-            there.stands = False
+        if is_moved and there.is_folder:
+            there.is_folder = False
             there.undoes.append(id)
-            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
+            there.ends("restored", f"moved back to {here.now.relative}")
 
     def _take_back_text(self, id: str, file: FileRecord, state: FileState) -> None:
         before, after = self._content(file.before), self._content(file.after)
-        if state.is_at(file.after):
+        if state.contents.is_at(file.after):
             state.set(before, file.before_mode if file.new_path is None else state.mode)
             state.set_mode(file)
             state.done(id, "restored")
-        elif state.is_at(file.before):
+        elif state.contents.is_at(file.before):
             state.undoes.append(id)
             if state.outcome is None:
-                state.outcome = FileOutcome(state.relative, "unchanged", "no change was needed")
+                state.ends("unchanged", "no change was needed")
         elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
             what = "it was deleted since" if state.text is None else "it was changed since"
             self._resolve(id, state, before, file.before_mode, None, what)
@@ -179,7 +207,7 @@ class TakingBack:
             base, theirs = decode(after)[0], decode(before)[0]
             merged = merge(base, state.text, theirs, ("now", "before the change"))
             if not merged.conflicts:
-                state.text = merged.text
+                state.write(merged.text)
                 state.done(id, "merged", "later changes were kept")
                 return
             first = merged.conflicts[0]
@@ -202,7 +230,7 @@ class TakingBack:
                 state.set(before, mode)
                 state.done(id, "overwritten", what)
             case "merge" if marked is not None:
-                state.text = marked
+                state.write(marked)
                 state.done(id, "marked", f"{what}; both versions are between conflict markers")
             case "merge":
                 state.leave("conflict", f"{what}, and there is nothing to merge")
@@ -213,10 +241,10 @@ class TakingBack:
 def _keep_full_folders(states: dict[Path, FileState]) -> None:
     """Keep a folder that holds more than what the undo removes from it; that loses nothing, so it is no reason against
     restoring the rest."""
-    gone = {path for path, one in states.items() if one.text is None and not one.stands}
+    gone = {path for path, one in states.items() if one.text is None and not one.is_folder}
     inner_first = sorted(states.items(), key=lambda row: -len(row[0].parts))
     for path, state in inner_first:
-        if not state.stood or state.stands:
+        if not state.now.is_folder or state.is_folder:
             continue
         try:
             left = sorted(name for name in os.listdir(path) if path / name not in gone)
@@ -224,40 +252,33 @@ def _keep_full_folders(states: dict[Path, FileState]) -> None:
             left = [error.strerror or str(error)]
         if left:
             gone.discard(path)
-            state.stands = True
-            state.outcome = FileOutcome(state.relative, "unchanged", f"it is no longer empty: {some_of(left)}")
+            state.is_folder = True
+            state.ends("unchanged", f"it is no longer empty: {some_of(left)}")
 
 
 def _changes(states: dict[Path, FileState]) -> tuple[FileChange, ...]:
     changes: list[FileChange] = []
     for path, state in states.items():
         change: FileChange
-        if state.stood != state.stands:
-            action: Literal["create", "update", "delete"] = "create" if state.stands else "delete"
-            folder = make_folder_change(path, state.relative, action, state.mode if state.stands else None)
-            changes.append(replace(folder, undoes=tuple(dict.fromkeys(state.undoes))))
-            continue
-        if state.text is None:
-            if state.first is None:
-                continue
-            change = make_deletion(path, state.relative, state.first, state.first_form, binary=state.binary)
-        elif (
-            state.text == state.first
-            and state.text_encoding == state.first_form
-            and state.mode in (None, state.first_mode)
-        ):
-            continue
-        elif state.binary:
-            action = "create" if state.first is None else "update"
-            change = FileChange(
-                path, state.relative, action, state.first, state.text, state.text_encoding, (), 0, 0, binary=True
-            )
-        else:
-            change = make_change(path, state.relative, state.first, state.text, state.text_encoding)
-        old_encoding = (
-            state.first_form if state.first is not None and state.first_form != change.text_encoding else None
-        )
-        mode = state.mode if state.mode != state.first_mode else None
         undoes = tuple(dict.fromkeys(state.undoes))
-        changes.append(replace(change, old_encoding=old_encoding, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
+        now, first, then = state.now, state.now.contents, state.contents
+        if now.is_folder != state.is_folder:
+            action: Literal["create", "update", "delete"] = "create" if state.is_folder else "delete"
+            folder = make_folder_change(path, now.relative, action, state.mode if state.is_folder else None)
+            changes.append(replace(folder, undoes=undoes))
+            continue
+        if then.text is None:
+            if first.text is None:
+                continue
+            change = make_deletion(path, now.relative, first.text, first.encoding, binary=then.binary)
+        elif then.text == first.text and then.encoding == first.encoding and state.mode in (None, now.mode):
+            continue
+        elif then.binary:
+            action = "create" if first.text is None else "update"
+            change = FileChange(path, now.relative, action, first.text, then.text, then.encoding, (), 0, 0, binary=True)
+        else:
+            change = make_change(path, now.relative, first.text, then.text, then.encoding)
+        old_encoding = first.encoding if first.text is not None and first.encoding != change.text_encoding else None
+        mode = state.mode if state.mode != now.mode else None
+        changes.append(replace(change, old_encoding=old_encoding, mode=mode, undoes=undoes, disk_tag=now.disk_tag))
     return tuple(changes)

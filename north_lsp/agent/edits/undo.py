@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.apply import apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live
-from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome, FileState, TakingBack
+from north_lsp.agent.edits.taking_back import Conflicts, Contents, FileOutcome, FileState, PresentFile, TakingBack
 from north_lsp.agent.edits.totals import First, first_contents, missing
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import OpenTexts
@@ -206,10 +206,10 @@ class UndoHistory:
             *((file, f"({file.relative} is a closed file now)\n") for file in files if file.path not in states),
         ]
 
-    def _differences(self, files: list[First], states: dict[Path, FileState]) -> list[tuple[First, str]]:
+    def _differences(self, files: list[First], states: dict[Path, PresentFile]) -> list[tuple[First, str]]:
         rows: list[tuple[First, str]] = []
         for file in files:
-            before, now = self._checkpoints.content(file.before), states[file.path]
+            before, now = self._checkpoints.content(file.before), states[file.path].contents
             if file.before is not None and before is None:
                 rows.append((file, missing(file)))
             elif not now.is_at(file.before):
@@ -223,7 +223,7 @@ class UndoHistory:
                     rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextEncoding()))))
         return rows
 
-    def _diffs(self, one: Checkpoint, states: dict[Path, FileState]) -> list[tuple[FileRecord, str]]:
+    def _diffs(self, one: Checkpoint, states: dict[Path, PresentFile]) -> list[tuple[FileRecord, str]]:
         rows: list[tuple[FileRecord, str]] = []
         for file in one.files:
             if file.folder:
@@ -238,7 +238,7 @@ class UndoHistory:
             old = decode(before)[0] if before is not None else None
             new = decode(after)[0] if after is not None else None
             if file.target in states:
-                new = states[file.target].text
+                new = states[file.target].contents.text
             if is_binary(before or b"") or is_binary(after or b""):
                 rows.append((file, f"Binary file {file.relative} differs\n"))
             elif new is None:
@@ -250,26 +250,24 @@ class UndoHistory:
 
     # -- one file --------------------------------------------------------------------------------------------------
 
-    async def _state(self, path: Path) -> FileState:
+    async def _present(self, path: Path) -> PresentFile:
         """Read what is at a path now. Raises ToolError if it is not a file, leads elsewhere, or must not be changed."""
         resolved = await self._allowed(path)
         try:
             text, _ = await text_of(path, self._workspace)
         except ToolError as error:
             if error.code == "NOT_FOUND":
-                return FileState(resolved.relative, None, TextEncoding(), None, TextEncoding())
+                return PresentFile(resolved.relative)
             if error.code != "BINARY_FILE":
                 raise
             data = await anyio.to_thread.run_sync(_bytes_of, path)
-            content, form = decode(data)
-            return FileState(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
-        forms = (text.form, text.text, text.form)
-        return FileState(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
+            return PresentFile(resolved.relative, Contents(*decode(data), binary=True), mode_of(path))
+        return PresentFile(resolved.relative, Contents(text.text, text.form), mode_of(path), text.on_disk)
 
-    async def _shown(self, path: Path) -> FileState | None:
-        """Read a path like `_state`; None if it must not be read. Raises ToolError."""
+    async def _shown(self, path: Path) -> PresentFile | None:
+        """Read a path like `_present`; None if it must not be read. Raises ToolError."""
         try:
-            return await self._state(path)
+            return await self._present(path)
         except ToolError as error:
             if error.code in _GUARDED:
                 return None
@@ -283,22 +281,20 @@ class UndoHistory:
         await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
         return resolved
 
-    async def _folder_state(self, path: Path) -> FileState:
-        """Look at a folder, like `_state`. Raises ToolError."""
+    async def _present_folder(self, path: Path) -> PresentFile:
+        """Look at a folder, like `_present`. Raises ToolError."""
         resolved = await self._allowed(path)
         if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
             raise ToolError("STALE", f"{resolved.relative} is no longer a folder")
-        state = FileState(resolved.relative, None, TextEncoding(), None, TextEncoding(), first_mode=mode_of(path))
-        state.stood = state.stands = resolved.exists
-        return state
+        return PresentFile(resolved.relative, mode=mode_of(path), is_folder=resolved.exists)
 
     async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> FileState:
-        """Read a path like `_state`; what is no longer a file (or `folder`), or leads elsewhere, is left as it is and
+        """Read a path like `_present`; what is no longer a file (or `folder`), or leads elsewhere, is left as it is and
         does not keep others from being restored."""
         try:
-            return await (self._folder_state(path) if folder else self._state(path))
+            return FileState(await (self._present_folder(path) if folder else self._present(path)))
         except ToolError as error:
-            state = FileState(relative, None, TextEncoding(), None, TextEncoding())
+            state = FileState(PresentFile(relative))
             state.leave("irrecoverable" if error.code in _GUARDED else "conflict", error.message)
             return state
 

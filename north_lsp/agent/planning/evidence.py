@@ -52,18 +52,27 @@ def runs_in(log: Log) -> Runs:
 
 
 @dataclass
+class _Calls:
+    """What is known of calls, by their ids: the command that each one runs, and which of them the user allowed or
+    refused, whose command they changed, and which have ended."""
+
+    commands: dict[str, str] = field(default_factory=dict)
+    allowed: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    edited: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+
+
+@dataclass
 class _Reader:
-    """Reads entries in the order in which they were written."""
+    """Reads entries in the order in which they were written. `own` are the commands of the goal's criteria, `at` says
+    where each checkpoint was read."""
 
     state: str = ""
     runs: dict[str, list[Run]] = field(default_factory=dict)
-    _own: frozenset[str] = frozenset()
-    _commands: dict[str, str] = field(default_factory=dict)
-    _allowed: set[str] = field(default_factory=set)
-    _refused: set[str] = field(default_factory=set)
-    _edited: set[str] = field(default_factory=set)
-    _ended: set[str] = field(default_factory=set)
-    _at: dict[str, tuple[str, int]] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
+    calls: _Calls = field(default_factory=_Calls)
+    at: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def now(self) -> Runs:
         """Return what has been found so far."""
@@ -72,9 +81,9 @@ class _Reader:
     def reread(self, one: Logged) -> bool:
         """Take a change that is as good as if it had been read in its place: nothing has followed from that yet."""
         match one.entry:
-            case ReviewEntry(call_id=call_id) if call_id in self._ended:
+            case ReviewEntry(call_id=call_id) if call_id in self.calls.ended:
                 return False
-            case CheckpointEntry() if self._at.get(one.id) != self._place:
+            case CheckpointEntry() if self.at.get(one.id) != self._place:
                 return False
             case ReviewEntry() | CheckpointEntry():
                 self.read(one, on_path=True)
@@ -84,31 +93,31 @@ class _Reader:
 
     @property
     def _place(self) -> tuple[str, int]:
-        return self.state, len(self._ended)
+        return self.state, len(self.calls.ended)
 
     def read(self, one: Logged, *, on_path: bool) -> None:
         match one.entry:
             case GoalEntry(goal):
-                self._own = frozenset(each.command for each in goal.criteria) if goal is not None else frozenset()
+                self.own = frozenset(each.command for each in goal.criteria) if goal is not None else frozenset()
             case AnswerEntry(calls=calls):
-                self._commands |= {call.id: _command(call.arguments) for call in calls}
+                self.calls.commands |= {call.id: _command(call.arguments) for call in calls}
             case ReviewEntry(call_id=call_id, status=status, decision=decision):
                 if status in _ALLOWED:
-                    self._allowed.add(call_id)
+                    self.calls.allowed.add(call_id)
                 elif decision is not None:
-                    self._refused.add(call_id)
+                    self.calls.refused.add(call_id)
                 if decision is not None and decision.command:
-                    self._edited.add(call_id)
+                    self.calls.edited.add(call_id)
             case CheckpointEntry(status=status, files=files):
-                self._at[one.id] = self._place
+                self.at[one.id] = self._place
                 if status == "applied" and files:
                     self.state = one.id
             case ResultEntry(call_id, tool, details=details) if tool == _RUN:
-                self._ended.add(call_id)
-                command = self._commands.get(call_id, "")
+                self.calls.ended.add(call_id)
+                command = self.calls.commands.get(call_id, "")
                 self._command_ended(one.id, call_id, command, CommandDetails.of(details.of_tool), on_path=on_path)
             case AgentCallEntry(call_id, tool, arguments=arguments, details=details) if tool == _RUN:
-                self._ended.add(call_id)
+                self.calls.ended.add(call_id)
                 self._note_change(one.id, call_id, _command(arguments or {}), CommandDetails.of(details.of_tool))
             case ResultEntry(call_id, tool, details=details) | AgentCallEntry(call_id, tool, details=details):
                 self._note_other(one.id, call_id, tool, CommandDetails.of(details.of_tool))
@@ -116,7 +125,7 @@ class _Reader:
                 pass
 
     def _command_ended(self, id: str, call_id: str, command: str, told: CommandDetails, *, on_path: bool) -> None:
-        fits = on_path and call_id not in self._edited and not told.timed_out
+        fits = on_path and call_id not in self.calls.edited and not told.timed_out
         if fits and told.exit_code is not None:
             run = Run(id, call_id, told.exit_code, self.state, told.unfit if told.unfit is not None else _OLD)
             self.runs.setdefault(command, []).append(run)
@@ -125,17 +134,17 @@ class _Reader:
     def _note_change(self, id: str, call_id: str, command: str, told: CommandDetails) -> None:
         """Take a command for a change of files unless it is known that it is none: it did not run, only looks, or is
         that of a criterion."""
-        ran = told.ended or told.begun or call_id in self._allowed
-        checks = command in self._own and call_id not in self._edited
+        ran = told.ended or told.begun or call_id in self.calls.allowed
+        checks = command in self.own and call_id not in self.calls.edited
         if ran and not checks and not told.only_looks:
             self.state = id
 
     def _note_other(self, id: str, call_id: str, tool: str, told: CommandDetails) -> None:
         """Take what another program's tool did for a change of files unless it says that it only reads, and what a job
         was told as well."""
-        by_server = tool.startswith(_OF_SERVERS) and call_id not in self._refused and not told.only_looks
+        by_server = tool.startswith(_OF_SERVERS) and call_id not in self.calls.refused and not told.only_looks
         if by_server or told.got_input:
-            self._ended.add(call_id)
+            self.calls.ended.add(call_id)
             self.state = id
 
 

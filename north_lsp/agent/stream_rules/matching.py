@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.agent.stream_rules.builtin import BuiltIn
@@ -12,9 +11,6 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.structure.ast_pattern import AstPattern, compile_pattern
-
-if TYPE_CHECKING:
-    pass
 
 TAIL = 64 * 1024
 """How many of the last characters are searched."""
@@ -26,23 +22,43 @@ _MAX_BODY = 8 * 1024
 _SHARE = 32
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Source:
-    """What streams from one place: `kind` is `text`, `thinking` or `tool`. `tool` is the name of the call's tool and
-    `call_id` its id; `path` is the file that is written, once it is known, and `writes` that the text is its source."""
+    """Where a text streams from: `kind` is `text`, `thinking` or `tool`. `tool` is the name of the call's tool and
+    `call_id` its id; `writes`: the text is what is written into files."""
 
     kind: str
     tool: str = ""
     call_id: str = ""
     writes: bool = False
+
+
+@dataclass
+class WholeText:
+    """All of a text that is written, for looking at its structure."""
+
+    parts: list[str] = field(default_factory=list)
+    size: int = 0
+    parsed: int = 0
+
+    def add(self, more: str) -> None:
+        """Take more of the text, until it is too long to be parsed."""
+        if self.size < _MAX_WHOLE:
+            self.parts.append(more)
+            self.size += len(more)
+
+
+@dataclass
+class ArrivingText:
+    """What has arrived of a text; `path` is the file that is written, once it is known."""
+
+    source: Source
     path: str = ""
     tail: str = ""
     fresh: int = 0  # characters that were not searched yet
     has_line: bool = False  # there is the end of a line among them
-    whole: list[str] = field(default_factory=list)
-    size: int = 0
-    parsed: int = 0
-    ended: list["Source"] = field(default_factory=list)
+    whole: WholeText = field(default_factory=WholeText)
+    ended: list["ArrivingText"] = field(default_factory=list)
     """Texts before this one that nobody has taken yet."""
 
     def add(self, more: str) -> None:
@@ -50,9 +66,8 @@ class Source:
         self.tail = (self.tail + more)[-TAIL:]
         self.fresh += len(more)
         self.has_line = self.has_line or "\n" in more
-        if self.writes and self.size < _MAX_WHOLE:
-            self.whole.append(more)
-            self.size += len(more)
+        if self.source.writes:
+            self.whole.add(more)
 
     def is_due(self, *, at_end: bool) -> bool:
         """Tell whether enough has arrived for a search, and begin it. A longer text waits for more of it: each search
@@ -63,18 +78,22 @@ class Source:
             self.fresh, self.has_line = 0, False
         return due
 
-    def is_parse_due(self, *, at_end: bool) -> bool:
-        """Tell whether enough has been written since the last time for looking at its structure."""
-        return self.writes and bool(self.path) and self.size - self.parsed >= (1 if at_end else _STEP)
+    def begin_parse(self, *, at_end: bool) -> bool:
+        """Tell whether enough has been written since the last time for looking at its structure, and begin that."""
+        least = 1 if at_end else _STEP
+        due = self.source.writes and bool(self.path) and self.whole.size - self.whole.parsed >= least
+        if due:
+            self.whole.parsed = self.whole.size
+        return due
 
     def restart(self) -> None:
         """Begin another text: another file, or another place of it."""
-        if self.fresh > 0 or self.parsed < self.size:
+        if self.fresh > 0 or self.whole.parsed < self.whole.size:
             self.ended.append(replace(self, ended=[]))
         self.path, self.tail, self.fresh, self.has_line = "", "", 0, False
-        self.whole, self.size, self.parsed = [], 0, 0
+        self.whole = WholeText()
 
-    def take_ended(self) -> "list[Source]":
+    def take_ended(self) -> "list[ArrivingText]":
         """Return, once, the texts that ended before they were searched to their end."""
         ended, self.ended = self.ended, []
         return ended
@@ -117,12 +136,12 @@ class Watched:
             self.slow += 1
             return False
 
-    def is_in_code(self, source: Source) -> bool:
+    def is_in_code(self, arrived: ArrivingText) -> bool:
         """Tell whether one of the structures is in what was written so far."""
         if not self.rule.condition.structures:
             return False
-        text = "".join(source.whole)
-        return any(next(pattern.find(text), None) is not None for pattern in self._for(source.path))
+        text = "".join(arrived.whole.parts)
+        return any(next(pattern.find(text), None) is not None for pattern in self._for(arrived.path))
 
     def _for(self, path: str) -> tuple[AstPattern, ...]:
         known = language_of(path)

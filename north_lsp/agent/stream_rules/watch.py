@@ -16,7 +16,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.agent.stream_rules.builtin import built_in
-from north_lsp.agent.stream_rules.matching import Source, Watched, watched, watched_own
+from north_lsp.agent.stream_rules.matching import ArrivingText, Source, Watched, watched, watched_own
 from north_lsp.agent.stream_rules.written import WrittenSource
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
@@ -123,10 +123,10 @@ class AnswerWatch:
         self._turn = turn
         self._rules = [one for one in rules if not one.is_off]
         self._roots = context.workspace.roots
-        self._prose = {kind: Source(kind) for kind in ("text", "thinking")}
-        self._calls: dict[int, Source] = {}
+        self._prose = {kind: ArrivingText(Source(kind)) for kind in ("text", "thinking")}
+        self._calls: dict[int, ArrivingText] = {}
         self._written: dict[int, WrittenSource] = {}
-        self._file = Source("tool", _FILE_TOOL, writes=True)
+        self._file = ArrivingText(Source("tool", _FILE_TOOL, writes=True))
         self.broken: list[Violation] = []
 
     def say(self, kind: str, text: str) -> None:
@@ -137,20 +137,20 @@ class AnswerWatch:
     def begin_call(self, index: int, id: str, tool: str, *, writes: bool) -> None:
         """Take note of a call; `writes`: its tool edits files."""
         if self._rules:
-            self._calls[index] = Source("tool", tool, id, writes)
+            self._calls[index] = ArrivingText(Source("tool", tool, id, writes))
             if writes:
                 self._written[index] = WrittenSource()
 
     def add_arguments(self, index: int, json: str) -> None:
         """Take more of a call's arguments."""
-        source = self._calls.get(index)
-        if source is None:
+        arriving = self._calls.get(index)
+        if arriving is None:
             return
         written = self._written.get(index)
         if written is not None:
-            written.feed(json, source)
+            written.feed(json, arriving)
         else:
-            source.add(json)
+            arriving.add(json)
 
     def write(self, path: str, text: str) -> None:
         """Take more of a file that is written in the answer's text."""
@@ -166,37 +166,37 @@ class AnswerWatch:
         must be stopped."""
         if not self._rules:
             return False
-        for source in (*self._prose.values(), *self._calls.values(), self._file):
-            for ended in source.take_ended():
+        for arriving in (*self._prose.values(), *self._calls.values(), self._file):
+            for ended in arriving.take_ended():
                 await self._search(ended, at_end=True)
-            if source.is_due(at_end=at_end) or (at_end and source.tail):
-                await self._search(source, at_end=at_end)
+            if arriving.is_due(at_end=at_end) or (at_end and arriving.tail):
+                await self._search(arriving, at_end=at_end)
         return bool(self.broken)
 
-    async def _search(self, source: Source, *, at_end: bool) -> None:
-        rules = [one for one in self._rules if one.concerns(source) and (at_end or not one.at_end)]
-        broken = [one for one in rules if one.is_own and one.is_in(source.tail)]
-        others = [one for one in rules if not one.is_own and self._covers(one, source)]
+    async def _search(self, arrived: ArrivingText, *, at_end: bool) -> None:
+        rules = [one for one in self._rules if one.concerns(arrived.source) and (at_end or not one.at_end)]
+        broken = [one for one in rules if one.is_own and one.is_in(arrived.tail)]
+        others = [one for one in rules if not one.is_own and self._covers(one, arrived)]
         if others:
-            look = partial(_broken, others, source, at_end=at_end)
+            look = partial(_broken, others, arrived, at_end=at_end)
             broken += await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
             await self._turn.report_slow(one for one in others if one.is_off)
         gone = [*broken, *(one for one in others if one.is_off)]
         self._rules = [one for one in self._rules if one not in gone]
         for one in broken:
-            violation = Violation(one.rule.name, one.body, source.path)
+            violation = Violation(one.rule.name, one.body, arrived.path)
             if self._turn.interrupts(one):
                 self.broken.append(violation)
             else:
-                self._turn.note(violation, source)
+                self._turn.note(violation, arrived.source)
 
-    def _covers(self, one: Watched, source: Source) -> bool:
+    def _covers(self, one: Watched, arrived: ArrivingText) -> bool:
         covers = one.rule.covers
         if covers is None:
             return True
-        if not source.path:
+        if not arrived.path:
             return False
-        path = Path(source.path)
+        path = Path(arrived.path)
         return covers(path if path.is_absolute() else self._roots.main / path)
 
 
@@ -226,11 +226,9 @@ def told_rules(path: Iterable[Logged], settings: StreamRuleSettings) -> frozense
     return frozenset(name for name, at in told.items() if turns - at < settings.repeat_gap)
 
 
-def _broken(rules: Sequence[Watched], source: Source, *, at_end: bool) -> list[Watched]:
-    parses = source.is_parse_due(at_end=at_end)
-    if parses:
-        source.parsed = source.size
-    return [one for one in rules if one.is_in(source.tail) or (parses and one.is_in_code(source))]
+def _broken(rules: Sequence[Watched], arrived: ArrivingText, *, at_end: bool) -> list[Watched]:
+    parses = arrived.begin_parse(at_end=at_end)
+    return [one for one in rules if one.is_in(arrived.tail) or (parses and one.is_in_code(arrived))]
 
 
 def _told(prompt: str, violations: Sequence[Violation]) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from north_lsp.agent.stream_rules.matching import Source
+from north_lsp.agent.stream_rules.matching import ArrivingText
 from north_lsp.agent.stream_rules.strings import OBJECT_END, ArrivingStrings, Piece
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -22,36 +22,36 @@ class WrittenSource:
     _is_over: bool = False  # what comes next is another edit
     _line: str = ""  # of a patch
 
-    def feed(self, json: str, source: Source) -> None:
-        """Take more of the arguments, and add to `source` what is written by them."""
+    def feed(self, json: str, text: ArrivingText) -> None:
+        """Take more of the arguments, and add to `text` what is written by them."""
         for piece in self._strings.feed(json):
             if piece is OBJECT_END:
                 self._is_over = True
                 continue
             if self._is_over and (piece.key == "path" or piece.key in _WHOLE):
                 self._has_path = self._is_over = False
-                source.restart()
+                text.restart()
             if piece.key == "path":
-                self._path(piece, source)
+                self._path(piece, text)
             elif piece.key in _WHOLE:
-                source.add(piece.text + ("\n" if piece.ended else ""))
+                text.add(piece.text + ("\n" if piece.ended else ""))
             elif piece.key == "patch":
-                self._patch(piece, source)
+                self._patch(piece, text)
 
-    def _path(self, piece: Piece, source: Source) -> None:
+    def _path(self, piece: Piece, text: ArrivingText) -> None:
         if self._has_path:  # named twice: the last one counts, as it does for the tool
-            source.path = ""
-        source.path = (source.path + piece.text)[:_MAX_PATH]
+            text.path = ""
+        text.path = (text.path + piece.text)[:_MAX_PATH]
         self._has_path = piece.ended
 
-    def _patch(self, piece: Piece, source: Source) -> None:
+    def _patch(self, piece: Piece, text: ArrivingText) -> None:
         """Add the lines that a patch adds."""
         *lines, self._line = (self._line + piece.text).split("\n")
         if piece.ended:
             lines, self._line = [*lines, self._line], ""
         for line in lines:
             if (named := _FILE.match(line)) is not None:
-                source.restart()
-                source.path = named[1].strip()
+                text.restart()
+                text.path = named[1].strip()
             elif line.startswith("+"):
-                source.add(f"{line[1:]}\n")
+                text.add(f"{line[1:]}\n")

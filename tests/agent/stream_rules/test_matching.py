@@ -6,7 +6,7 @@ import pytest
 
 from north_lsp.agent.ports.stream_rules import Condition, StreamRule
 from north_lsp.agent.stream_rules.builtin import built_in
-from north_lsp.agent.stream_rules.matching import Source, Watched, watched, watched_own
+from north_lsp.agent.stream_rules.matching import ArrivingText, Source, Watched, watched, watched_own
 from north_lsp.agent.stream_rules.written import WrittenSource
 
 OWN = {one.rule.name: watched_own(one) for one in built_in()}
@@ -56,15 +56,15 @@ def test_servers_in_the_foreground_are_found(arguments: dict[str, object], broke
 
 
 def test_what_is_written_is_read_from_the_arguments_of_edits() -> None:
-    source, written = Source("tool", "edit_apply_batch", "1", writes=True), WrittenSource()
+    arriving, written = ArrivingText(Source("tool", "edit_apply_batch", "1", writes=True)), WrittenSource()
     first = {"tool": "edit_replace_exact", "args": {"path": "a.py", "old": "OLD", "new": "NEW"}}
     second = {"tool": "edit_create_file", "args": {"path": "b.py", "content": "ALL"}}
     text = json.dumps({"edits": [first, second]})
     cut = text.index("EW")
-    written.feed(text[:cut], source)
-    assert (source.path, source.tail) == ("a.py", "N")
-    written.feed(text[cut:], source)
-    assert (source.path, source.tail) == ("b.py", "ALL\n")
+    written.feed(text[:cut], arriving)
+    assert (arriving.path, arriving.tail) == ("a.py", "N")
+    written.feed(text[cut:], arriving)
+    assert (arriving.path, arriving.tail) == ("b.py", "ALL\n")
 
 
 def edit(*rows: tuple[str, str]) -> str:
@@ -75,11 +75,11 @@ def edit(*rows: tuple[str, str]) -> str:
 
 def searched(tool: str, arguments: str, *, step: int) -> dict[str, str]:
     """Return the texts that are searched of a call whose arguments come in pieces, by their files."""
-    source, written = Source("tool", tool, "1", writes=True), WrittenSource()
+    arriving, written = ArrivingText(Source("tool", tool, "1", writes=True)), WrittenSource()
     found: dict[str, str] = {}
     for at in range(0, len(arguments), step):
-        written.feed(arguments[at : at + step], source)
-        found |= {one.path: one.tail for one in (*source.take_ended(), source)}
+        written.feed(arguments[at : at + step], arriving)
+        found |= {one.path: one.tail for one in (*arriving.take_ended(), arriving)}
     return found
 
 
@@ -104,10 +104,10 @@ def test_no_edit_of_a_call_goes_unseen_however_it_arrives(step: int) -> None:
 def test_only_the_lines_that_a_patch_adds_are_written(cut: int) -> None:
     patch = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n keep\n-old\n+new\n*** Update File: y.py\n@@\n-a\n+b"
     text = json.dumps({"patch": patch})
-    source, written = Source("tool", "edit_patch", "1", writes=True), WrittenSource()
+    arriving, written = ArrivingText(Source("tool", "edit_patch", "1", writes=True)), WrittenSource()
     for piece in (text[:cut], text[cut:]):
-        written.feed(piece, source)
-    assert (source.path, source.tail) == ("y.py", "b\n")
+        written.feed(piece, arriving)
+    assert (arriving.path, arriving.tail) == ("y.py", "b\n")
 
 
 def test_a_scope_is_a_source_or_a_tool() -> None:
@@ -127,12 +127,12 @@ def test_a_pattern_that_takes_for_ever_is_given_up() -> None:
 
 def test_structures_are_looked_for_in_source_only() -> None:
     found = rule(structures=("print($X, $X)",), patterns=())
-    source = Source("tool", "edit_create_file", writes=True, path="a.py")
-    source.add("def f():\n    print(a, b)\n")
-    assert not found.is_in_code(source)
-    source.add("    print(a, a)\n")
-    assert not source.is_parse_due(at_end=False)  # too little is new
-    assert source.is_parse_due(at_end=True)
-    assert found.is_in_code(source)
-    source.path = "a.unknown"
-    assert not found.is_in_code(source)
+    arriving = ArrivingText(Source("tool", "edit_create_file", writes=True), "a.py")
+    arriving.add("def f():\n    print(a, b)\n")
+    assert not found.is_in_code(arriving)
+    arriving.add("    print(a, a)\n")
+    assert not arriving.begin_parse(at_end=False)  # too little is new
+    assert arriving.begin_parse(at_end=True)
+    assert found.is_in_code(arriving)
+    arriving.path = "a.unknown"
+    assert not found.is_in_code(arriving)
