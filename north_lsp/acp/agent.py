@@ -328,7 +328,7 @@ class AcpAgent:
         unsent: Sequence[QueuedPromptText] = (),
         more: Callable[[], Sequence[Event]] = tuple,
     ) -> None:
-        session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
+        session.remembering.shown_in(read.north_text(params, "windowId"))
         of_servers = take_servers(session, params, self._editor_servers)
 
         async def announce() -> None:

@@ -56,6 +56,10 @@ class Remembering:
         self._snapshot_at: float | None = None
         self._titles = Titles(log, saved, choice, environment.models, environment.costs)
 
+    def shown_in(self, window: str | None) -> None:
+        """Note the editor window that shows the session, where the client names one."""
+        self.window = window or self.window
+
     def prompt(self, text: str) -> None:
         """Keep a prompt that the user has sent; empty for one that must not be stored."""
         store = self._environment.locations
