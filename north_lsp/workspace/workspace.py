@@ -68,7 +68,7 @@ class SkillFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What stands behind internal addresses (`artifact://`, `conversation://`, `rule://`, `skill://`, `memory://`,
+    """What internal addresses lead to (`artifact://`, `conversation://`, `rule://`, `skill://`, `memory://`,
     `mcp://`, `agent://`): each reads what follows the scheme, and raises ToolError; None where there is nothing of its
     kind. `conversations` also lists the other conversations of the project."""
 
@@ -93,8 +93,8 @@ class ToolSettings:
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """What tools can know of the session: the trees of its roots, which are also the gate for paths; the texts that its
-    `editor` has open, and the language servers behind that, where it lets them be asked; what the model has seen of
-    all that; and what stands behind addresses."""
+    `editor` has open, and its language servers, where it lets them be asked; what the model has seen of all that; and
+    what internal addresses lead to."""
 
     trees: Trees
     editor: UnsavedTexts = field(default_factory=NoneUnsaved)
