@@ -118,8 +118,8 @@ def _keys(tree: ast.AST, named: Mapping[str, str]) -> Iterator[tuple[int, str]]:
                 spelled = [*keys]
         for one in spelled:
             match one:
-                case ast.Constant(value=str(key)):
-                    yield one.lineno, key
+                case ast.Constant(value=str(text)):
+                    yield one.lineno, text
                 case ast.Name(id=name) if name in named:
                     yield one.lineno, named[name]
 
