@@ -6,7 +6,9 @@ are made there; and nobody else reads or writes what `storage` has.
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,13 @@ import north_lsp
 from tests.support.log_keys import Source, Ways, keys_of_the_file, sources_in, spelled_in
 
 _PACKAGE = Path(north_lsp.__file__).parent
-_SOURCES = [*sources_in(_PACKAGE)]
-_OWN = keys_of_the_file(_PACKAGE, Path(__file__).with_name("golden"))
+_READS = re.compile(
+    r"""entry\["|\.get\("(type|role|message|toolCallId)"|conversation\.(append|annotate)\(|header(\.get\(|\[)"""
+)
+_KINDS = re.compile(
+    r"""["'](toolCallId|toolName|toolResult|bashExecution|excludeFromContext|parentId|stopReason|errorMessage|checkpointId"""
+    r"""|entry_updated|command_executed|file_mention|tool_call|model_change|mode_change|thinkingLevel|fromQueue)["']"""
+)
 _ELSEWHERE: Mapping[str, tuple[str, set[str]]] = {
     "agent/compaction/answer.py": ("what a model has answered", {"shortSummary"}),
     "agent/compaction/compactor.py": ("what extensions are told", {"tokensBefore", "firstKeptEntryId"}),
@@ -45,15 +52,37 @@ _OTHER_FORMS = {
     "agent/exports/statistics.py": "an export",
     "command_policy/allowed.py": "the file of approvals",
 }
-_WAYS = Ways(_PACKAGE, _FOREIGN)
+
+
+@cache
+def _sources() -> list[Source]:
+    return [*sources_in(_PACKAGE)]
+
+
+@cache
+def _ways() -> Ways:
+    return Ways(_PACKAGE, _FOREIGN)
+
+
+def test_no_line_is_read_or_named_elsewhere() -> None:
+    agent = _PACKAGE / "agent"
+    found = [
+        f"{path.relative_to(agent)}:{number}: {line.strip()}"
+        for path in sorted(agent.rglob("*.py"))
+        if path.parent != agent / "log"
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if _READS.search(line) or _KINDS.search(line)
+    ]
+    assert found == []
 
 
 def test_no_key_of_several_words_is_spelled_elsewhere() -> None:
     """In `tools`, they are what models are told and give."""
-    assert {"toolCallId", "exitCode", "onlyLooks", "tokensBefore", "planFile", "requestId", "preserveData"} <= _OWN
+    own = keys_of_the_file(_PACKAGE, Path(__file__).with_name("golden"))
+    assert {"toolCallId", "exitCode", "onlyLooks", "tokensBefore", "planFile", "requestId", "preserveData"} <= own
     found = {
-        source.name: {key for _, key in spelled_in(source.tree) if key in _OWN}
-        for source in _SOURCES
+        source.name: {key for _, key in spelled_in(source.tree) if key in own}
+        for source in _sources()
         if not source.name.startswith("tools/")
     }
     assert {name: keys for name, keys in found.items() if keys} == {
@@ -61,18 +90,18 @@ def test_no_key_of_several_words_is_spelled_elsewhere() -> None:
     }
 
 
-@pytest.mark.parametrize("way", [_WAYS.by_entries, _WAYS.by_details, _WAYS.by_storage, _WAYS.by_veils])
-def test_a_dictionary_has_no_way_into_the_file(way: Callable[[Source], Iterator[str]]) -> None:
-    assert [one for source in _SOURCES for one in way(source)] == []
+@pytest.mark.parametrize("way", [Ways.by_entries, Ways.by_details, Ways.by_storage, Ways.by_veils])
+def test_a_dictionary_has_no_way_into_the_file(way: Callable[[Ways, Source], Iterator[str]]) -> None:
+    assert [one for source in _sources() for one in way(_ways(), source)] == []
 
 
 def test_nothing_is_told_to_the_log_as_a_dictionary() -> None:
-    assert _WAYS.into_the_log() == []
-    assert _WAYS.loose_members >= {"header", "entries", "queue", "append", "annotate", "create", "path_to"}
+    assert _ways().into_the_log() == []
+    assert _ways().loose_members >= {"header", "entries", "queue", "append", "annotate", "create", "path_to"}
 
 
 def test_nothing_else_has_a_form_that_could_be_stored() -> None:
-    found = [one for source in _SOURCES for one in _WAYS.by_forms(source)]
+    found = [one for source in _sources() for one in _ways().by_forms(source)]
     assert {one.partition(":")[0] for one in found} == _OTHER_FORMS.keys()
 
 
@@ -112,14 +141,14 @@ _INDEX, _KEY = "index", "skill"
 )
 def test_what_would_spell_a_key_is_found(code: str, found: str) -> None:
     source = Source("there.py", ast.parse(_IMPORTS + code))
-    ways = (_WAYS.by_entries, _WAYS.by_details, _WAYS.by_storage, _WAYS.by_veils, _WAYS.by_forms)
+    ways = (_ways().by_entries, _ways().by_details, _ways().by_storage, _ways().by_veils, _ways().by_forms)
     assert found in {one.split(": ", 1)[-1].split(":")[-1].strip() for way in ways for one in way(source)}
 
 
 @pytest.mark.parametrize("code", ["record['id']", "record.get('id')", "case = {'id': 1}", "'id' in record"])
 def test_who_holds_lines_of_the_file_spells_no_key(code: str) -> None:
     source = Source("there.py", ast.parse(f"from north_lsp.storage.entries import Record\n{code}"))
-    assert [one.rpartition(" ")[2] for one in _WAYS.by_storage(source)] == ["id"]
+    assert [one.rpartition(" ")[2] for one in _ways().by_storage(source)] == ["id"]
 
 
 @pytest.mark.parametrize(
