@@ -26,6 +26,7 @@ from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.servers import take_servers
 from north_lsp.acp.settings_watch import watch_settings
+from north_lsp.agent.log.header import EditorName
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.factory import Defaults, SessionFactory
@@ -71,7 +72,7 @@ class AcpAgent:
         wants = environment.notifies
         self._client = replace(client, shows_thoughts=shows, wants_attention=wants, clears_todo_s=clears)
         self._texts_for = texts_for
-        named = {"name": client.name, "version": client.version} if client.name else None
+        named = EditorName(client.name, client.version) if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
         self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
         self._moved_folders = MovedFolders(environment.locations)

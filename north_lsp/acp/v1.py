@@ -9,6 +9,7 @@ from north_lsp.acp.drafts import image_block
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.tasks import tasks_update
 from north_lsp.acp.todo import plan_update
+from north_lsp.agent.log.command_details import CommandDetails
 from north_lsp.agent.log.modes import MODES
 from north_lsp.agent.ports.events import (
     AnswerDelta,
@@ -293,9 +294,9 @@ def _ended(event: CallEnded) -> Update:
     if event.locations:
         fields["locations"] = _locations(event.locations)
     meta: dict[str, object] = {"truncation": dict(event.truncation)} if event.truncation is not None else {}
-    meta |= {"cancelled": True} if event.details.get("cancelled") is True else {}
-    if isinstance(code := event.details.get("exitCode"), int):
-        meta["exitCode"] = code
+    told = CommandDetails.of(event.details)
+    meta |= {"cancelled": True} if told.cancelled else {}
+    meta |= {"exitCode": told.exit_code} if told.exit_code is not None else {}
     if meta:
         fields["_meta"] = {"north": meta}
     return _call(event.call_id, **fields)

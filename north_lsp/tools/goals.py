@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass
 
@@ -11,7 +11,6 @@ Status = Literal["active", "blocked", "complete"]
 CriterionStatus = Literal["open", "met", "failed"]
 _MARKS: Mapping[CriterionStatus, str] = {"open": " ", "met": "x", "failed": "!"}
 _MOST = 50
-_S = TypeVar("_S", bound=str)
 
 
 class GoalError(ValueError):
@@ -96,33 +95,6 @@ class Goal:
         why = f": {' '.join(self.blocked.split())}" if self.blocked else ""
         return "\n".join([f"# {' '.join(self.statement.split())}", f"Status: {self.status}{why}", "", *rows])
 
-    def to_json(self) -> dict[str, Any]:
-        rows = [
-            {
-                "id": one.id,
-                "text": one.text,
-                "check": "command" if one.command else "inspection",
-                **({"command": one.command} if one.command else {}),
-                "status": one.status,
-                "evidence": [
-                    {"at": each.at, "text": each.text, "artifact": each.artifact, "treeHash": each.state}
-                    for each in one.evidence
-                ],
-            }
-            for one in self.criteria
-        ]
-        return {"statement": self.statement, "criteria": rows, "status": self.status, "blocked": self.blocked}
-
-    @classmethod
-    def from_json(cls, stored: object) -> "Goal | None":
-        """Read a goal; None for none, and for what is none."""
-        if not isinstance(stored, Mapping) or not isinstance(stored.get("statement"), str):
-            return None
-        status: Status = _one_of(get_args(Status), stored.get("status"), "active")
-        rows = stored.get("criteria")
-        criteria = tuple(_criterion(row) for row in rows if isinstance(row, Mapping)) if isinstance(rows, list) else ()
-        return cls(stored["statement"], criteria, status, _text(stored, "blocked"))
-
 
 def parse_goal(text: str, old: Goal | None) -> Goal:
     """Read the document that people edit: a heading, and a line for each criterion, with its command between backticks
@@ -178,25 +150,6 @@ def _words(one: Criterion) -> str:
 def _row(one: Criterion, state: str | None) -> str:
     stale = " (stale)" if state is not None and one.status == "met" and not one.is_fresh(state) else ""
     return f"- [{_MARKS[one.status]}] {one.id}: {_words(one)}{stale}"
-
-
-def _criterion(row: Mapping[str, Any]) -> Criterion:
-    status: CriterionStatus = _one_of(get_args(CriterionStatus), row.get("status"), "open")
-    given = row.get("evidence")
-    known = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
-    evidence = tuple(
-        Evidence(_text(one, "at"), _text(one, "text"), _text(one, "artifact"), _text(one, "treeHash")) for one in known
-    )
-    return Criterion(_text(row, "id"), _text(row, "text"), _text(row, "command"), status, evidence)
-
-
-def _one_of(known: Sequence[_S], stored: object, otherwise: _S) -> _S:
-    return next((one for one in known if one == stored), otherwise)
-
-
-def _text(row: Mapping[str, Any], key: str) -> str:
-    value = row.get(key)
-    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)

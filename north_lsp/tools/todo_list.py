@@ -1,8 +1,8 @@
-"""The todo list of a conversation: its phases and tasks, what can be done to them, its stored form. Pure."""
+"""The todo list of a conversation: its phases and tasks, and what can be done to them. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
@@ -177,22 +177,6 @@ class TodoList:
 
     # -- forms -------------------------------------------------------------------------------------------------------
 
-    def to_json(self) -> list[dict[str, Any]]:
-        rows = (
-            (one.name, [{"content": task.content, "status": task.status} for task in one.tasks]) for one in self.phases
-        )
-        return [{"name": name, "tasks": tasks} for name, tasks in rows]
-
-    @classmethod
-    def from_json(cls, stored: object) -> "TodoList":
-        """Read a stored list; what makes no sense is left out."""
-        phases: list[Phase] = []
-        for row in stored if isinstance(stored, list) else ():
-            match row:
-                case {"name": str(name), "tasks": list(tasks)}:
-                    phases.append(Phase(name, tuple(task for one in tasks if (task := _stored_task(one)) is not None)))
-        return cls(tuple(phases))
-
     def tree(self) -> str:
         """Return all phases with their tasks and marks, as Markdown."""
         lines: list[str] = []
@@ -237,14 +221,6 @@ def _task_text(text: str) -> str:
     if not text.strip():
         raise TodoError("a task needs a text")
     return " ".join(text.split())
-
-
-def _stored_task(row: object) -> Task | None:
-    match row:
-        case {"content": str(content), "status": str(status)}:
-            return Task(content, next((one for one in STATUSES if one == status), "pending"))
-        case _:
-            return None
 
 
 def _named(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from north_lsp.agent.log.todo_rows import todo_from_json, todo_to_json
 from north_lsp.tools.todo_list import Change, Phase, Task, TodoError, TodoList
 from north_lsp.tools.todo_markdown import described_change, parse_todo, todo_document
 
@@ -94,7 +95,7 @@ def test_what_was_closed_is_left_out_with_phases_that_have_nothing_else() -> Non
 
 def test_the_list_survives_its_json_and_its_document() -> None:
     todo = after(INIT, Change("done", task="a"), Change("drop", task="b"))
-    assert TodoList.from_json(todo.to_json()) == todo
+    assert todo_from_json(todo_to_json(todo)) == todo
     assert todo_document(todo) == "# Read\n- [x] a\n- [-] b\n\n# Write\n- [/] c\n"
     assert parse_todo(todo_document(todo)) == todo
 

@@ -8,20 +8,11 @@ import anyio.to_thread
 from north_lsp.agent.approvals.project import ProjectApprovals, moved_aside
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.reviews import (
-    CommandRequest,
-    EditRequest,
-    OtherRequest,
-    ReviewEntry,
-    StoredDecision,
-    ToolRequest,
-)
+from north_lsp.agent.log.reviews import Request, ReviewEntry, StoredDecision
 from north_lsp.agent.log.unfinished import SUPERSEDED, waiting_about
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
 from north_lsp.storage.entries import new_entry_id
-
-_KINDS = {EditRequest: "write", CommandRequest: "shell", ToolRequest: "tool"}
 
 
 class ReviewRecord:
@@ -39,17 +30,11 @@ class ReviewRecord:
         self._editor = editor
         self._sync = sync
 
-    def open(
-        self,
-        call_id: str,
-        request: EditRequest | CommandRequest | ToolRequest | OtherRequest,
-        review_id: str | None = None,
-    ) -> Logged:
+    def open(self, call_id: str, request: Request, review_id: str | None = None) -> Logged:
         """Write a question to the log as a pending review. It takes the place of one that an earlier process asked
         about the same call."""
-        kind = request.kind if isinstance(request, OtherRequest) else _KINDS[type(request)]
         before = waiting_about(self._log.path(), call_id)
-        logged = self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
+        logged = self._log.append(ReviewEntry.pending(call_id, request, review_id or new_entry_id(())))
         for entry_id in before:
             self.close(entry_id, StoredDecision(SUPERSEDED))
         return logged

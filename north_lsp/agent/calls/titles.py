@@ -2,6 +2,7 @@
 
 import os
 
+from north_lsp.agent.log.call_details import NOT_RUN
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import Result, failed
@@ -50,5 +51,5 @@ class Titles:
     def failure(self, call: ToolCall, error: ToolError) -> Result:
         """Make the result of a call that failed: for people what is wrong, for the model also what to do instead."""
         ended = CallEnded(call.id, self.title(call), False, visible(error.message))
-        details = {"cancelled": True} if error.code == "CANCELLED" else {}
+        details = NOT_RUN if error.code == "CANCELLED" else {}
         return Result(failed(error), True, ended, details)

@@ -4,12 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from north_lsp.agent.log.compactions import in_markdown
+from north_lsp.agent.log.compactions import LIST_SECTIONS, TEXT_SECTIONS, in_markdown
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 
-_TEXTS = ("goal", "progress", "criticalContext")
-_LISTS = ("decisions", "constraints", "openTasks", "importantFiles", "nextSteps")
 _LONGEST_SHORT = 200
 
 
@@ -31,8 +29,8 @@ def read_summary(answer: str) -> Summary | None:
         return None
     if not isinstance(value, dict):
         return None
-    sections: dict[str, Any] = {key: _text(value[key]) for key in _TEXTS if _text(value.get(key))}
-    sections |= {key: rows for key in _LISTS if (rows := _rows(value.get(key)))}
+    sections: dict[str, Any] = {key: _text(value[key]) for key in TEXT_SECTIONS if _text(value.get(key))}
+    sections |= {key: rows for key in LIST_SECTIONS if (rows := _rows(value.get(key)))}
     text = in_markdown(sections)
     if not text:
         return None

@@ -110,7 +110,7 @@ class Compactor:
             attempt.is_done = True
             for event in compaction_shown(logged):
                 await self._ports.show(event)
-            await self._hooks.after(entry, is_supplied=not entry.model)
+            await self._hooks.after(entry, is_supplied=entry.by_extension)
             after = entry.tokens_after
             self._ports.diagnostics.event("compaction_complete", ok=True, tokensBefore=occasion.used, tokensAfter=after)
         return attempt.is_done
@@ -176,7 +176,7 @@ class Compactor:
         entry = replace(entry, files=files_of(replaced, self._root))
         supplied = await self._hooks.before(replaced, _preparation(entry, occasion))
         if supplied.summary is not None:
-            return replace(entry, summary=supplied.summary, short=supplied.short, more={"fromExtension": True})
+            return replace(entry, summary=supplied.summary, short=supplied.short, by_extension=True)
         candidates = self._summarizer.candidates(occasion.settings, occasion.model)
         wanted = Wanted(occasion.instructions, supplied.prompt, supplied.added)
         summaries, model = await self._summarizer.summarize(parts, wanted, candidates, attempt.note_progress)
@@ -187,7 +187,7 @@ class Compactor:
             short=summaries[0].short,
             structured=summaries[0].structured if len(texts) == 1 else None,
             model=model.selector,
-            more={"preserveData": dict(supplied.kept)} if supplied.kept else {},
+            kept=supplied.kept,
         )
 
     async def _prune(self, pruned: Mapping[str, int], model: Model) -> None:

@@ -105,7 +105,7 @@ def statistics_of(
         sum(answer.duration_ms or 0 for answer in answers) / 1000,
         sum(isinstance(one.entry, CompactionEntry) for one in path),
         sum(isinstance(one.entry, RetryEntry) for one in path),
-        header.parent,
+        header.parent.id,
         children,
     )
 

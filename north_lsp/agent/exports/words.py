@@ -26,8 +26,8 @@ def facts(document: Document) -> Iterator[tuple[str, str]]:
         yield "Used", usage_in_words(document.usage)
     if header.client:
         yield "Client", header.client
-    if header.parent:
-        yield "Comes from", f"{header.parent} ({header.relation})" if header.relation else header.parent
+    if (parent := header.parent).id:
+        yield "Comes from", f"{parent.id} ({parent.relation})" if parent.relation else parent.id
 
 
 def title_of(branch: Branch) -> str:

@@ -1,9 +1,10 @@
 """The entries that record what the user chose or ran besides prompts: commands, modes, models, tools."""
 
 from dataclasses import field
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown
+from north_lsp.agent.log.todo_rows import todo_from_json, todo_to_json
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.todo_list import TodoList
 from north_lsp.vocabulary import Mode
@@ -51,10 +52,10 @@ class TodoEditEntry:
     @classmethod
     def from_json(cls, record: Json) -> "TodoEditEntry":
         known = FIXED | {"customType", "data"}
-        return cls(TodoList.from_json(as_object(record.get("data")).get(PHASES)), unknown(record, known))
+        return cls(todo_from_json(as_object(record.get("data")).get(PHASES)), unknown(record, known))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "custom", "customType": USER_EDIT, "data": {PHASES: self.todo.to_json()}, **self.more}
+        return {"type": "custom", "customType": USER_EDIT, "data": {PHASES: todo_to_json(self.todo)}, **self.more}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +80,58 @@ class PlanEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanWork:
+    """The work on the plan in a `file` has begun, or stops without a decision."""
+
+    file: str
+    state: Literal["active", "paused"]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"plan": {"planFile": self.file, "state": self.state}}
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedPlan:
+    """The user has approved the plan in a `file`, with the digest of its text."""
+
+    file: str
+    digest: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"acceptedPlan": {"planFile": self.file, "sha256": self.digest}}
+
+
+@dataclass(frozen=True, slots=True)
 class ModeEntry:
+    """A change of the mode; `plan` is what it says of the plan, None if it is not about one."""
+
     mode: Mode
+    plan: PlanWork | AcceptedPlan | None = None
     more: Json = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, record: Json) -> "ModeEntry":
         modes: tuple[Mode, ...] = get_args(Mode)
         mode: Mode = next((mode for mode in modes if mode == record.get("mode")), "agent")
-        return cls(mode, unknown(record, FIXED | {"mode"}))
+        plan = _plan(record.get("data"))
+        return cls(mode, plan, unknown(record, FIXED | {"mode"} | ({"data"} if plan is not None else set())))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "mode_change", "mode": self.mode, **self.more}
+        data = {"data": self.plan.to_json()} if self.plan is not None else {}
+        return {"type": "mode_change", "mode": self.mode, **data, **self.more}
+
+
+def _plan(data: object) -> PlanWork | AcceptedPlan | None:
+    """Read what a change of the mode says of the plan; None for what has other fields, which is kept as it is."""
+    read: PlanWork | AcceptedPlan
+    match data:
+        case {"plan": {"planFile": str(file), "state": "active" | "paused" as state}}:
+            read = PlanWork(file, state)
+        case {"acceptedPlan": {"planFile": str(file), "sha256": str(digest)}}:
+            read = AcceptedPlan(file, digest)
+        case _:
+            return None
+    return read if read.to_json() == data else None
 
 
 @dataclass(frozen=True, slots=True)

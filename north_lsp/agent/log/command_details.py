@@ -25,6 +25,7 @@ class CommandDetails:
     got_input: bool = False
     only_looks: bool = False
     unfit: str | None = None
+    cancelled: bool = False
 
     @classmethod
     def of(cls, details: Json) -> "CommandDetails":
@@ -38,6 +39,7 @@ class CommandDetails:
             details.get("gotInput") is True,
             details.get("onlyLooks") is True,
             None if unfit is None else str(unfit),
+            details.get("cancelled") is True,
         )
 
 

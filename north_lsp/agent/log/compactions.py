@@ -16,6 +16,10 @@ _KEYS = FIXED | {
     "summary", "shortSummary", "structured", "firstKeptEntryId", "tokensBefore", "tokensAfter", "reason", "details",
     "model",
 }  # fmt: skip
+_BY_EXTENSION, _KEPT = "fromExtension", "preserveData"
+TEXT_SECTIONS = ("goal", "progress", "criticalContext")
+LIST_SECTIONS = ("decisions", "constraints", "openTasks", "importantFiles", "nextSteps")
+"""The sections of a structured summary."""
 _SECTIONS = (
     ("goal", "Goal"),
     ("constraints", "Constraints"),
@@ -49,7 +53,8 @@ class FileNames:
 @dataclass(frozen=True, slots=True)
 class CompactionEntry:
     """A summary in place of everything before the entry `first_kept` (its own id: of everything). Tokens are
-    estimates of a whole request before and after; `model` wrote the summary."""
+    estimates of a whole request before and after; `model` wrote the summary, or an extension did (`by_extension`), and
+    `kept` is what extensions want to be kept with it."""
 
     summary: str
     first_kept: str
@@ -60,6 +65,8 @@ class CompactionEntry:
     structured: Json | None = None
     files: FileNames = field(default_factory=FileNames)
     model: str = ""
+    by_extension: bool = False
+    kept: Json = field(default_factory=dict)
     more: Json = field(default_factory=dict)
 
     @classmethod
@@ -70,6 +77,8 @@ class CompactionEntry:
         summary = as_text(record.get("summary")).strip() or (in_markdown(sections) if sections is not None else "")
         if not summary:
             raise ValueError("a compaction without a summary")
+        by_extension, kept = record.get(_BY_EXTENSION) is True, as_object(record.get(_KEPT))
+        known = _KEYS | ({_BY_EXTENSION} if by_extension else set()) | ({_KEPT} if kept else set())
         return cls(
             summary,
             as_text(record.get("firstKeptEntryId")),
@@ -80,7 +89,9 @@ class CompactionEntry:
             sections,
             FileNames.from_json(record.get("details")),
             text_or_none(record.get("model")) or "",
-            unknown(record, _KEYS),
+            by_extension,
+            kept,
+            unknown(record, known),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +100,8 @@ class CompactionEntry:
         stored |= {"structured": dict(self.structured)} if self.structured is not None else {}
         stored |= {"tokensBefore": self.tokens_before, "reason": self.reason, "details": self.files.to_json()}
         stored |= {"tokensAfter": self.tokens_after} if self.tokens_after is not None else {}
-        return stored | ({"model": self.model} if self.model else {}) | dict(self.more)
+        stored |= ({"model": self.model} if self.model else {}) | ({_BY_EXTENSION: True} if self.by_extension else {})
+        return stored | ({_KEPT: dict(self.kept)} if self.kept else {}) | dict(self.more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
 from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.modes import DEFAULT_MODE
+from north_lsp.agent.log.queued import QueuedRow
 from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.agent.log.todos import concerns_todo
 from north_lsp.agent.log.usage import StoredUsage, usage_aside
@@ -29,6 +30,7 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import is_from_user
 from north_lsp.storage.log_state import Known
 from north_lsp.vocabulary import Mode
 
@@ -162,6 +164,11 @@ class Log:
         kept = {record["id"] for record in self.conversation.path_to(leaf)} if leaf is not None else set()
         return [one for one in self.path() if one.id not in kept]
 
+    def begins_with(self, entry_id: str) -> bool:
+        """Tell whether the user has said nothing before an entry. Raises ValueError if it is unknown."""
+        before = self.conversation.path_to(entry_id)[:-1]
+        return not any(is_from_user(record["type"], record) for record in before)
+
     @property
     def leaf(self) -> str | None:
         """The entry that the next one follows; None at the beginning."""
@@ -247,9 +254,13 @@ class Log:
         """Name an entry; an empty label removes the name."""
         self.conversation.annotate("label", targetId=entry_id, label=label)
 
-    def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:
-        """Store the queued prompts, which are not part of the conversation yet."""
-        self.conversation.annotate("queue_changed", words=list(rows))
+    def queue(self) -> list[QueuedRow]:
+        """Return the queued prompts, which are not part of the conversation yet."""
+        return list(map(QueuedRow.from_json, self.conversation.queue))
+
+    def keep_queue(self, rows: Sequence[QueuedRow]) -> None:
+        """Store the queued prompts."""
+        self.conversation.annotate("queue_changed", words=[row.to_json() for row in rows])
 
     def move(self, root: Path, project: str, inode: int | None) -> None:
         """Move the conversation to another folder."""
@@ -263,6 +274,11 @@ class Log:
             self.conversation.annotate("roots_changed", roots=further)
 
     # -- the answer that arrives -------------------------------------------------------------------------------------
+
+    def arriving(self) -> Logged | None:
+        """Return what has arrived of an answer that another process receives; None for nothing."""
+        record = self.conversation.answer.arriving()
+        return logged_from_json(record) if record is not None else None
 
     def begin_answer(self, entry_id: str, answer: AnswerEntry) -> None:
         """Begin an answer that will be appended under that id; `answer` is what is known of it. What arrives is stored

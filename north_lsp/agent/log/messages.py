@@ -7,6 +7,7 @@ from typing import Any
 from north_lsp.agent.log.blocks import BLOCK_KEYS, block_from_json, block_to_json
 from north_lsp.agent.log.fields import (
     BESIDE,
+    NOTHING,
     Content,
     Json,
     as_list,
@@ -33,6 +34,7 @@ _ANSWER_KEYS = frozenset(
         "excludeFromContext",
     }
 )  # fmt: skip
+_REQUEST, _DETAILS = "requestId", "details"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,8 @@ def shown_prompt(prompt: PromptEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntry:
-    """A model's answer, as far as it arrived. `error` is why it is not complete."""
+    """A model's answer, as far as it arrived. `error` is why it is not complete; `request_id` is that under
+    which North's own log tells of the request, and `raw_usage` what the vendor said of the tokens."""
 
     content: Content[Block]
     provider: str = ""
@@ -176,6 +179,8 @@ class AnswerEntry:
     at_ms: int | None = None
     error: str | None = None
     excluded: bool = False
+    request_id: str = ""
+    raw_usage: Json = field(default_factory=dict)
     more: Json = field(default_factory=dict)
     beside: Json = field(default_factory=dict)
 
@@ -190,7 +195,9 @@ class AnswerEntry:
     @classmethod
     def from_json(cls, record: Json) -> "AnswerEntry":
         message = record["message"]
-        duration = message.get("durationMs")
+        duration, request_id = message.get("durationMs"), message.get(_REQUEST)
+        request_id, raw_usage = request_id if isinstance(request_id, str) else "", _raw_usage(message.get(_DETAILS))
+        known = _ANSWER_KEYS | ({_REQUEST} if request_id else set()) | ({_DETAILS} if raw_usage else set())
         return cls(
             Content.from_json(message.get("content"), block_from_json, BLOCK_KEYS),
             as_text(message.get("provider")),
@@ -202,7 +209,9 @@ class AnswerEntry:
             whole_number(message.get("timestamp")),
             as_text(message["errorMessage"]) if message.get("errorMessage") else None,
             is_excluded(record),
-            unknown(message, _ANSWER_KEYS),
+            request_id,
+            raw_usage,
+            unknown(message, known),
             unknown(record, BESIDE),
         )
 
@@ -216,10 +225,21 @@ class AnswerEntry:
         }
         usage = self.usage.to_json() if self.usage is not None else None
         stored |= given(api=self.api, usage=usage, durationMs=self.duration_ms, timestamp=self.at_ms)
-        return stored | given(errorMessage=self.error) | exclusion(self.excluded) | dict(self.more)
+        stored |= given(errorMessage=self.error) | exclusion(self.excluded)
+        stored |= {_REQUEST: self.request_id} if self.request_id else {}
+        return stored | ({_DETAILS: {"usage": dict(self.raw_usage)}} if self.raw_usage else {}) | dict(self.more)
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "message", "message": self.message(), **self.beside}
+
+
+def _raw_usage(details: object) -> Json:
+    """Read what the vendor said of the tokens; details with other fields are kept as they are."""
+    match details:
+        case {"usage": dict(usage), **rest} if not rest:
+            return usage
+        case _:
+            return NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,17 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown
+from north_lsp.agent.log.questions import (
+    HostRequest,
+    PlanModeRequest,
+    PlanRequest,
+    Question,
+    QuestionRequest,
+    question_from_json,
+)
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Command
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
@@ -138,18 +146,6 @@ class CommandRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherRequest:
-    """What a review of another `kind` asks about: a question of the model's, a plan, a host of the
-    web."""
-
-    kind: Literal["question", "plan", "plan_mode", "host"]
-    data: Json
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(self.data)
-
-
-@dataclass(frozen=True, slots=True)
 class ToolRequest:
     """The call of another program's tool that a review asks about: its name for models, the server, and the tool's own
     name there."""
@@ -163,6 +159,18 @@ class ToolRequest:
     def to_json(self) -> dict[str, Any]:
         row = {"name": self.name, "server": self.server, "tool": self.tool, "arguments": dict(self.arguments)}
         return row | dict(self.more)
+
+
+Request = EditRequest | CommandRequest | ToolRequest | Question
+_KINDS: Mapping[type[Request], str] = {
+    EditRequest: "write",
+    CommandRequest: "shell",
+    ToolRequest: "tool",
+    QuestionRequest: "question",
+    PlanRequest: "plan",
+    PlanModeRequest: "plan_mode",
+    HostRequest: "host",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +238,18 @@ class StoredDecision:
 class ReviewEntry:
     """A question to the user about a call. `request` is kept as it is for a kind that this version does not know."""
 
-    kind: Literal["write", "shell", "tool"] | str
+    kind: str
     call_id: str
-    request: EditRequest | CommandRequest | ToolRequest | object
+    request: Request | object
     review_id: str = ""
     status: str = "pending"
     decision: StoredDecision | None = None
     more: Json = field(default_factory=dict)
+
+    @classmethod
+    def pending(cls, call_id: str, request: Request, review_id: str) -> "ReviewEntry":
+        """Make the entry of a question that waits for its decision."""
+        return cls(_KINDS[type(request)], call_id, request, review_id)
 
     @classmethod
     def from_json(cls, record: Json) -> "ReviewEntry":
@@ -258,15 +271,13 @@ class ReviewEntry:
             "reviewId": self.review_id,
             "kind": self.kind,
             "toolCallId": self.call_id,
-            "request": request.to_json()
-            if isinstance(request, EditRequest | CommandRequest | ToolRequest | OtherRequest)
-            else request,
+            "request": request.to_json() if isinstance(request, Request) else request,
             "status": self.status,
         }
         return stored | ({"decision": self.decision.to_json()} if self.decision else {}) | dict(self.more)
 
 
-def _request(kind: str, stored: object) -> EditRequest | CommandRequest | ToolRequest | object:
+def _request(kind: str, stored: object) -> Request | object:
     match kind, stored:
         case "write", {"files": list(rows)}:
             request = as_object(stored)
@@ -280,7 +291,7 @@ def _request(kind: str, stored: object) -> EditRequest | CommandRequest | ToolRe
             more = unknown(as_object(stored), frozenset({"name", "server", "tool", "arguments"}))
             return ToolRequest(name, server, tool, arguments, more)
         case _:
-            return stored
+            return question_from_json(kind, stored) or stored
 
 
 def _files(rows: list[Any]) -> Iterator[ProposedFile]:

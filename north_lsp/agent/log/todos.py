@@ -6,6 +6,7 @@ from north_lsp.agent.log.choices import PHASES, TodoEditEntry
 from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import News, PromptEntry
 from north_lsp.agent.log.results import ResultEntry
+from north_lsp.agent.log.todo_rows import todo_from_json, todo_to_json
 from north_lsp.agent.ports.events import Event, PlanChanged
 from north_lsp.tools.todo_list import TodoList
 
@@ -34,7 +35,7 @@ def todo_details(before: TodoList, after: TodoList, *, is_stored: bool) -> dict[
     """Return the details of a call that changed the list, with the tasks that it completed."""
     known = {task.content for task in before.tasks if task.status == "completed"}
     done = [task.content for task in after.tasks if task.status == "completed" and task.content not in known]
-    kept = {PHASES: after.to_json(), "storage": "session" if is_stored else "memory"}
+    kept = {PHASES: todo_to_json(after), "storage": "session" if is_stored else "memory"}
     return kept | ({"completedTasks": done} if done else {})
 
 
@@ -44,7 +45,7 @@ def todo_in(entry: Entry) -> TodoList | None:
         case TodoEditEntry(todo):
             return todo
         case ResultEntry(is_error=False, details=details) if entry.tool in _NAMES and PHASES in details.of_tool:
-            return TodoList.from_json(details.of_tool[PHASES])
+            return todo_from_json(details.of_tool[PHASES])
         case _:
             return None
 

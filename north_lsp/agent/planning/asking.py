@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import anyio
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.log.call_details import AnswerDetails, details_of_answers
+from north_lsp.agent.log.questions import QuestionRequest
+from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.agent.ports.editor import NOBODY, Choice, Editor
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.forms import ChoiceField, Field, Form, FormAnswer, TextField
@@ -47,11 +49,8 @@ class Answer:
         late = " (the time was over before the user was done choosing)" if self.unfinished else late
         return ("; ".join(parts) or "no answer") + late
 
-    def to_json(self) -> dict[str, object]:
-        row: dict[str, object] = {"id": self.question.id, "chosen": list(self.chosen)}
-        row |= {"own": self.own} if self.own else {}
-        row |= {"unfinished": True} if self.unfinished else {}
-        return row | ({"automatic": True} if self.automatic else {})
+    def details(self) -> AnswerDetails:
+        return AnswerDetails(self.question.id, self.chosen, self.own, self.unfinished, self.automatic)
 
 
 class QuestionAsker:
@@ -65,7 +64,7 @@ class QuestionAsker:
         """Ask, and return the answers as the call's result. Raises ToolError."""
         if not self._editor.has_user:
             raise ToolError("UNAVAILABLE", NOBODY, "decide by yourself, and say what you assumed")
-        request = OtherRequest("question", {"questions": [one.text for one in questions]})
+        request = QuestionRequest(tuple(one.text for one in questions))
         review = self._reviews.open(call.id, request).id
         await self._reviews.sync_question()
         limit = context.settings.planning.ask_timeout_s if not context.plans else 0
@@ -85,8 +84,7 @@ class QuestionAsker:
         self._reviews.close(review, StoredDecision("answered"))
         text = _told(answers)
         ended = CallEnded(call.id, title, True, visible(text))
-        rows = [answer.to_json() for answer in answers]
-        return Result(text, False, ended, rows[0] if len(rows) == 1 else {"results": rows})
+        return Result(text, False, ended, details_of_answers([answer.details() for answer in answers]))
 
     async def _answer(
         self, call: ToolCall, questions: Sequence[UserQuestion], answers: list[Answer], taken: list[int]

@@ -5,11 +5,12 @@ from functools import partial
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.log.choices import ModeEntry, PlanEntry
+from north_lsp.agent.log.choices import AcceptedPlan, ModeEntry, PlanEntry, PlanWork
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.plans import last_plan
 from north_lsp.agent.log.projection import mode_shown
-from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.log.questions import PlanModeRequest, PlanRequest
+from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.agent.planning.plan_place import MOST_BYTES, plan_file, put_plan, read_plan
 from north_lsp.agent.planning.plan_text import difference, digest_of, missing_of, name_of, steps_of
 from north_lsp.agent.planning.todo import TodoKeeper
@@ -89,7 +90,7 @@ class PlanKeeper:
         """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""
         if not self.ports.editor.has_user:
             raise ToolError("UNAVAILABLE", f"{NOBODY}: plan mode cannot begin", "continue without it")
-        review = self.reviews.open(call.id, OtherRequest("plan_mode", {"reason": reason})).id
+        review = self.reviews.open(call.id, PlanModeRequest(reason)).id
         await self.reviews.sync_question()
         choice = Choice(f"plan-{new_entry_id(())}", "Work out a plan first?", _ENTER, visible(reason), call_id=call.id)
         decided = await self.ports.editor.decide(choice)
@@ -100,7 +101,7 @@ class PlanKeeper:
         if decided.option != "plan":
             data: dict[str, object] = {"planning": False} | ({"comment": decided.comment} if decided.comment else {})
             return Result(ok(data), False, CallEnded(call.id, title, False, "You want no plan first."))
-        await self._set_mode({"plan": {"planFile": str(plan_file(self.log)), "state": "active"}}, "plan")
+        await self._set_mode("plan", PlanWork(str(plan_file(self.log)), "active"))
         ended = CallEnded(call.id, title, True, "Plan mode begins.")
         return Result(ok({"planning": True}), False, ended, ends_turn=True, next=NextPrompt(_WORK_OUT, "plan"))
 
@@ -112,7 +113,7 @@ class PlanKeeper:
         if text is None or not text.strip():
             raise ToolError("NOT_FOUND", "there is no plan to present", _TO_WRITE)
         path = plan_file(self.log)
-        request = OtherRequest("plan", {"summary": summary, "planFile": str(path), "sha256": digest_of(text)})
+        request = PlanRequest(summary, str(path), digest_of(text))
         review = self.reviews.open(call.id, request).id
         await self.reviews.sync_question()
         decided = await self._decided(call, summary)
@@ -122,7 +123,7 @@ class PlanKeeper:
             case None:
                 raise StopTurn(decided.comment)
             case "leave":
-                await self._set_mode({"plan": {"planFile": str(path), "state": "paused"}})
+                await self._set_mode("agent", PlanWork(str(path), "paused"))
                 ended = CallEnded(call.id, title, False, "You left plan mode; the plan is kept.")
                 told = {"approved": False, "note": "The user left plan mode without a decision. End your turn."}
                 return Result(ok(told), False, ended, ends_turn=True)
@@ -149,7 +150,7 @@ class PlanKeeper:
     async def _approve(self, call: ToolCall, title: str, final: str, option: str) -> Result:
         path, known = plan_file(self.log), last_plan(self.log.path())
         self.log.append(PlanEntry(final, approved=True, file=known.file if known is not None else ""))
-        await self._set_mode({"acceptedPlan": {"planFile": str(path), "sha256": digest_of(final)}})
+        await self._set_mode("agent", AcceptedPlan(str(path), digest_of(final)))
         if (name := name_of(final)) and self.log.set_title(name, "plan"):
             await self.ports.show(TitleChanged(name, timestamp()))
         if steps := steps_of(final):
@@ -165,9 +166,9 @@ class PlanKeeper:
         said = f": {comment}" if comment else "."
         return Result(ok(data), False, CallEnded(call.id, title, False, visible(f"You rejected the plan{said}")))
 
-    async def _set_mode(self, data: dict[str, object], mode: Mode = "agent") -> None:
+    async def _set_mode(self, mode: Mode, plan: PlanWork | AcceptedPlan) -> None:
         """Continue in a mode from the next prompt on; the running turn stays as it is."""
-        entry = ModeEntry(mode, {"data": data})
+        entry = ModeEntry(mode, plan)
         self.log.append(entry)
         self.log.mode = mode
         for event in mode_shown(entry):

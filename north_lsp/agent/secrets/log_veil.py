@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from north_lsp.agent.log.secret_rows import SecretRow
 from north_lsp.agent.log.thoughts import thoughts_apart, with_thoughts
 from north_lsp.agent.log.veiling import with_texts
 from north_lsp.agent.secrets.secrets import Secrets
@@ -32,7 +33,7 @@ class LogVeil:
         return self.secrets.unknown_in(text)
 
     def adopt(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self.secrets.adopt(rows)
+        self.secrets.adopt(read for row in rows if (read := SecretRow.from_json(row)) is not None)
 
     def take_unrecorded(self) -> list[dict[str, object]]:
-        return self.secrets.take_unrecorded()
+        return [row.to_json() for row in self.secrets.take_unrecorded()]

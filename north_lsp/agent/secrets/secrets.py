@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
+from north_lsp.agent.log.secret_rows import SecretRow
 from north_lsp.agent.secrets.names import LEAST, is_secret
 from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
@@ -79,7 +80,7 @@ class Secrets:
         self._value: dict[int, str] = {}
         self._hashes: dict[str, int] = {}  # of numbers whose value is not known now
         self._lost: set[int] = set()  # were shown as they are, since their value was not known
-        self._unrecorded: list[dict[str, object]] = []
+        self._unrecorded: list[SecretRow] = []
         self._next = 0
         self._texts = 0
         self._is_told = False
@@ -114,19 +115,18 @@ class Secrets:
                 self._entries = {entry.content: entry for entry in given.entries if entry.pattern is None}
                 self._list()
 
-    def adopt(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def adopt(self, rows: Iterable[SecretRow]) -> None:
         """Adopt the numbers that a log has."""
         with self._mutex:
             for row in rows:
-                number, digest, text = row.get("index"), row.get("hash"), row.get("text")
-                if not isinstance(number, int) or number in self._value or number < 0:
+                if row.number in self._value:
                     continue
-                if isinstance(text, str):
-                    self._bind(text, number)
+                if row.text is not None:
+                    self._bind(row.text, row.number)
                     self._texts += 1
-                elif isinstance(digest, str):
-                    self._hashes[digest] = number
-                self._next = max(self._next, number + 1)
+                elif row.digest is not None:
+                    self._hashes[row.digest] = row.number
+                self._next = max(self._next, row.number + 1)
             self._is_told = self._is_told or self.count > 0
             if self._hashes:
                 self._load()
@@ -182,7 +182,7 @@ class Secrets:
         """Why it is not known what is secret, so that nothing may be sent; None if it is."""
         return self._given.unknown if self._is_on() else None
 
-    def take_unrecorded(self) -> list[dict[str, object]]:
+    def take_unrecorded(self) -> list[SecretRow]:
         """Return the numbers that the log does not have yet, once."""
         with self._mutex:
             rows, self._unrecorded = self._unrecorded, []
@@ -351,8 +351,8 @@ class Secrets:
             number, self._next = self._next, self._next + 1
             self._bind(value, number)
             self._texts += is_text
-            row: dict[str, object] = {"text": value} if is_text else {"hash": self._hash(value)}
-            self._unrecorded.append({"index": number, **row})
+            row = SecretRow(number, text=value) if is_text else SecretRow(number, self._hash(value))
+            self._unrecorded.append(row)
         return f"{_MARK}{number}>>"
 
     # -- restoring ---------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.context import context_of
+from north_lsp.agent.log.header import EditorName
 from north_lsp.agent.log.images import gone_from
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
@@ -63,7 +64,7 @@ class Defaults:
 
     model: Model
     mode: Mode
-    client: dict[str, str | None] | None = None
+    client: EditorName | None = None
     choose: Callable[[Path], Choice] | None = None
     allowed: Callable[[Path], Allowed] = lambda _: ALL_MODELS
     resumes_turns: bool = False
@@ -101,7 +102,7 @@ class SessionFactory:
             repo_hash=project_hash(roots.main),
             cwd=roots.main,
             model=choice.model.selector,
-            client=self._defaults.client,
+            client=client.to_json() if (client := self._defaults.client) is not None else None,
             north_version=__version__,
             storage=None if saves(self._environment, roots.main) else MemoryLog(store.temporary),
         )
@@ -231,7 +232,7 @@ class SessionFactory:
         if moved_from is not None:
             notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
         editor = self._editor_for(conversation.id)
-        conversation.ownership.client = (self._defaults.client or {}).get("name")
+        conversation.ownership.client = client.name if (client := self._defaults.client) is not None else None
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading
         roots = replace(roots, extra=extra_roots(reading.extra_roots))
@@ -250,7 +251,7 @@ class SessionFactory:
         diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)
-        queue = conversation.queue if held is None else []
+        queue = log.queue() if held is None else []
         stored = Stored(log, approvals, checkpoints, context, secrets, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
         start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)

@@ -20,6 +20,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.messages import PromptEntry, Words
 from north_lsp.agent.log.projection import mode_shown
+from north_lsp.agent.log.queued import QueuedRow
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
@@ -66,7 +67,7 @@ from north_lsp.agent.session.turns.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.turns.turns import Turns
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, Row
+from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
@@ -324,7 +325,7 @@ class Session(OnDemand):
                 self.mode = event.mode
             await self._editor.show(event)
 
-    def _keep_queue(self, rows: list[Row]) -> None:
+    def _keep_queue(self, rows: list[QueuedRow]) -> None:
         if not self.is_closed:  # what is queued when a conversation is closed is offered when it is opened again
             self._log.keep_queue(rows)
 

@@ -21,7 +21,6 @@ from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
-from north_lsp.storage.entries import Record
 from north_lsp.storage.files import note_use
 from north_lsp.storage.locks import LockHeld
 
@@ -76,7 +75,7 @@ class _Look:
     """What a look at the files of a conversation found."""
 
     holder: LockHeld | None = None
-    arriving: Record | None = None
+    arriving: Logged | None = None
     wanted: str | None = None
     is_gone: bool = False
 
@@ -180,9 +179,9 @@ class Sharing:
             return self._log.path(), ()
         tools = await self._session.tools()
         arrives = self.holder is not None
-        arriving = await anyio.to_thread.run_sync(self._conversation.answer.arriving) if arrives else None
+        arriving = await anyio.to_thread.run_sync(self._log.arriving) if arrives else None
         path = self.reading.begin()
-        gone = arriving is None or any(one.id == arriving["id"] for one in path)
+        gone = arriving is None or any(one.id == arriving.id for one in path)
         return path, () if gone else self.reading.arrived(arriving, tools)
 
     # -- inside ----------------------------------------------------------------------------------------------------
@@ -197,7 +196,7 @@ class Sharing:
             return _Look(wanted=conversation.ownership.wanted())
         holder = conversation.holder()  # first: what is read then was written before it let go
         conversation.refresh()
-        return _Look(holder, conversation.answer.arriving() if holder is not None else None)
+        return _Look(holder, self._log.arriving() if holder is not None else None)
 
     async def _step(self, look: _Look) -> None:
         if look.is_gone:
@@ -238,7 +237,7 @@ class Sharing:
         if await anyio.to_thread.run_sync(self._settle):
             await self._show(Notice("warning", "an interrupted answer was recovered"))
         await self.reading.more()
-        self._session.unsent.adopt(self._conversation.queue)
+        self._session.unsent.adopt(self._log.queue())
         left = self._session.left_turn.find()
         await self.reading.interrupted(left.open_ids if left is not None else ())
 

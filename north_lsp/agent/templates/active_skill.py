@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from north_lsp.agent.log.call_details import details_of_skill
 from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
@@ -59,7 +60,7 @@ class ActiveSkill:
         if not words and self._is_active(short) and self._is_known(skill):
             return Output(f"{short} is active", text=f"The skill {short} is active already: its text is above.")
         begin_skill(self._log, skill)
-        return Output(f"Use the skill {short}", text=text, details={_SKILL: short})
+        return Output(f"Use the skill {short}", text=text, details=details_of_skill(short))
 
     async def move(self, to: str, note: str) -> Output:
         """Go to another phase that the active skill declares. Raises ToolError naming them."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.fields import Content, given
+from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.projection import CANCELLED_MARK, failure_shown
@@ -48,7 +48,8 @@ class AnswerLog:
             reason,
             streamed.duration_ms,
             now_ms(),
-            more=given(requestId=streamed.request_id or None, details={"usage": said} if said else None),
+            request_id=streamed.request_id,
+            raw_usage=said,
         )
 
     def store(

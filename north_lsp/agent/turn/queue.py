@@ -7,14 +7,12 @@ from typing import Literal
 import anyio
 
 from north_lsp.agent.log.prompt import Part, TextPart, shown_parts, without_editor
+from north_lsp.agent.log.queued import QueuedRow
 from north_lsp.agent.ports.events import QueueChanged, QueuedPromptText
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.turn_settings import DequeueMode, InterruptMode, QueueKind
 from north_lsp.vocabulary import Mode
-
-Row = dict[str, str]
-"""A queued prompt as it is stored: its `id`, `kind`, `mode`, and the `text` that the user gets back."""
 
 Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 
@@ -61,13 +59,13 @@ class PromptQueue:
     def __init__(
         self,
         show: Callable[[QueueChanged], Awaitable[None]],
-        keep: Callable[[list[Row]], None] = lambda rows: None,
-        kept: Sequence[Row] = (),
+        keep: Callable[[list[QueuedRow]], None] = lambda rows: None,
+        kept: Sequence[QueuedRow] = (),
     ) -> None:
         self._show = show
         self._keep = keep
         self._kept = list(kept)
-        self._leaving: list[str] = [row["id"] for row in kept]
+        self._leaving: list[str] = [row.id for row in kept]
         self._prompts: list[QueuedPrompt] = []
         self._shown: QueueChanged = QueueChanged((), ())
         self._open = False
@@ -77,9 +75,9 @@ class PromptQueue:
         self.follow_up_mode: DequeueMode = "one-at-a-time"
         self.interrupt_mode: InterruptMode = "immediate"
 
-    def adopt(self, kept: Sequence[Row]) -> None:
+    def adopt(self, kept: Sequence[QueuedRow]) -> None:
         """Take over what another process left queued: it goes back to the user."""
-        self._kept, self._leaving = list(kept), [row["id"] for row in kept]
+        self._kept, self._leaving = list(kept), [row.id for row in kept]
 
     def set_modes(self, steering: DequeueMode, follow_up: DequeueMode, interrupt: InterruptMode) -> None:
         """Set how many prompts are taken at once for the turn and for the next one, and whether steering interrupts
@@ -147,9 +145,9 @@ class PromptQueue:
             await self._show(event)
 
     def _store(self) -> None:
-        rows = [row for row in self._kept if row["id"] in self._leaving]
+        rows = [row for row in self._kept if row.id in self._leaving]
         rows += [
-            {"id": queued_prompt.id, "kind": queued_prompt.kind, "mode": queued_prompt.mode, "text": queued_prompt.text}
+            QueuedRow(queued_prompt.id, queued_prompt.kind, queued_prompt.mode, queued_prompt.text)
             for queued_prompt in self._prompts
         ]
         if rows != self._kept:
@@ -157,13 +155,13 @@ class PromptQueue:
             self._kept = rows
 
     def _leave(self, queued_prompt: QueuedPrompt) -> None:
-        if any(row["id"] == queued_prompt.id for row in self._kept):
+        if any(row.id == queued_prompt.id for row in self._kept):
             self._leaving.append(queued_prompt.id)
 
     def stored(self, queued_prompts: Sequence[QueuedPrompt]) -> list[str]:
         """Return the ids of those prompts that are stored as queued, to be named in the entry that puts them into the
         conversation."""
-        ids = [row["id"] for row in self._kept]
+        ids = [row.id for row in self._kept]
         return [queued_prompt.id for queued_prompt in queued_prompts if queued_prompt.id in ids]
 
     def delivered(self, queued_prompts: Sequence[QueuedPrompt]) -> None:
@@ -171,7 +169,7 @@ class PromptQueue:
         queue."""
         ids = {queued_prompt.id for queued_prompt in queued_prompts}
         self._leaving = [id for id in self._leaving if id not in ids]
-        self._kept = [row for row in self._kept if row["id"] not in ids]
+        self._kept = [row for row in self._kept if row.id not in ids]
 
     def done(self, ids: Collection[str]) -> None:
         """Take prompts out of the store that are back with the user, or being processed."""

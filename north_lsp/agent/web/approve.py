@@ -7,7 +7,8 @@ from urllib.parse import unquote
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.log.questions import HostRequest
+from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import Result, ok
@@ -57,8 +58,8 @@ class HostApprover:
             allowed = await anyio.to_thread.run_sync(approvals.host_allowed, target.approved_as)
             if allowed is not None and question.addresses <= allowed:
                 return None
-        data: dict[str, object] = {"host": target.authority, "url": target.url, "addresses": sorted(question.addresses)}
-        review = reviews.open(call.id, OtherRequest("host", data)).id
+        asked = HostRequest(target.authority, target.url, tuple(sorted(question.addresses)))
+        review = reviews.open(call.id, asked).id
         await reviews.sync_question()
         host = one_line(target.authority, 300)
         options = (_OPTIONS[0], _OPTIONS[-1]) if every_time else _OPTIONS

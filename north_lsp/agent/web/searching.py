@@ -5,6 +5,7 @@ from dataclasses import field
 
 import anyio.to_thread
 
+from north_lsp.agent.log.call_details import details_of_search
 from north_lsp.agent.ports.events import CallRunning, Notice
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
@@ -40,12 +41,13 @@ class WebSearcher:
         if searched.notice:
             await self._tell("warning", searched.notice)
         found, failures = searched.found, [f"{name}: {reason}" for name, reason in searched.failures]
-        sources = [{"title": one.title, "url": one.url} for one in found.sources] if found is not None else []
-        details: dict[str, object] = {"response": {"provider": searched.provider, "sources": sources}}
         if found is None:
-            details["error"] = "; ".join(failures) or "no search provider is configured"
+            details = details_of_search(
+                searched.provider, (), "; ".join(failures) or "no search provider is configured"
+            )
             return Output(f"{title} - failed", text=shown(searched), failed=True, details=details)
-        what = f"{title} - {len(sources)} pages by {searched.title}"
+        what = f"{title} - {len(found.sources)} pages by {searched.title}"
+        details = details_of_search(searched.provider, [(one.title, one.url) for one in found.sources])
         return Output(what, text=shown(searched), details=details)
 
     async def _tell(self, level: str, text: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from north_lsp.agent.log.secret_rows import SecretRow
 from north_lsp.agent.secrets.names import is_secret, is_secret_name, secrets_of, variables_of
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.secrets.sources import Found
@@ -52,7 +53,7 @@ def test_a_text_without_secrets_is_the_same_object() -> None:
 
 def test_nothing_is_masked_when_it_is_switched_off_but_placeholders_are_restored() -> None:
     there = secrets(TOKEN, is_on=False)
-    there.adopt([{"index": 0, "text": "x"}])
+    there.adopt([SecretRow(0, text="x")])
     assert there.masked(TOKEN) == TOKEN
     assert there.restored("<<$env:S0>>") == "x"
 
@@ -267,7 +268,7 @@ def test_as_little_as_possible_is_held_back() -> None:
 
 def test_a_call_with_a_placeholder_that_nobody_knows_any_more_is_not_run() -> None:
     there = secrets()
-    there.adopt([{"index": 0, "hash": "0" * 32}])
+    there.adopt([SecretRow(0, "0" * 32)])
     (end,) = passed(there, [BlockEnd(0, ToolCall("1", "shell_run", {"command": "use <<$env:S0>>"}))])
     assert isinstance(end, BlockEnd)
     assert isinstance(end.block, ToolCall)

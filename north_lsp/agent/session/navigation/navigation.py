@@ -34,7 +34,6 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
 from north_lsp.storage.copying import Place, Relation
-from north_lsp.storage.entries import is_from_user
 from north_lsp.storage.locations import Locations
 from north_lsp.vocabulary import Mode, TreeFilter
 from north_lsp.workspace.project_root import project_hash
@@ -274,9 +273,7 @@ class Navigation:
         draft = await self._drafts.of(one)
         id, whole = await anyio.to_thread.run_sync(copying.branch, self._log.conversation, self._locations, one.id)
         self._switches.has_made(id, "branch")
-        before = self._log.conversation.path_to(one.id)[:-1]
-        is_empty = not any(is_from_user(record["type"], record) for record in before)
-        return Copied(id, "branch", draft, whole, is_empty)
+        return Copied(id, "branch", draft, whole, self._log.begins_with(one.id))
 
     async def fork(self, root: Path | None = None) -> Copied:
         """Copy all of the conversation, into the project of a folder if one is given. Raises ValueError while a turn

@@ -6,8 +6,8 @@ from north_lsp.agent.approvals.project import ProjectApprovals
 from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.queued import QueuedRow
 from north_lsp.agent.secrets.secrets import Secrets
-from north_lsp.agent.turn.queue import Row
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.model import Model
@@ -26,7 +26,7 @@ class Stored:
     context: ConversationContext
     secrets: Secrets
     artifacts: Artifacts | None = None
-    queue: Sequence[Row] = ()
+    queue: Sequence[QueuedRow] = ()
 
     @property
     def conversation(self) -> Conversation:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from north_lsp.agent.log.entries import Logged, logged_from_json
+from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.growing import GrowingAnswer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
@@ -15,7 +15,6 @@ from north_lsp.agent.log.reviews import ReviewEntry
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.events import Activity, Event, TitleChanged, TranscriptReset, UsageChanged
 from north_lsp.agent.session.replay.replay import Show
-from north_lsp.storage.entries import Record
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -71,7 +70,7 @@ class ReadingAlong:
             return "awaiting_review"
         return "running_tools" if self._growing is not None or broke_off(path) else "idle"
 
-    async def more(self, arriving: Record | None = None) -> None:
+    async def more(self, arriving: Logged | None = None) -> None:
         """Show what is new, and what has arrived of an answer."""
         revision, path = self._log.look()
         if self._done is None or (arriving is None and self._seen == (revision, len(path))):
@@ -93,14 +92,13 @@ class ReadingAlong:
         projection = await self._projected(self._log.path())
         await self._session.show_stored(list(projection.interrupted(still_open)))
 
-    def arrived(self, record: Record | None, tools: "Registry") -> list[Event]:
+    def arrived(self, answer: Logged | None, tools: "Registry") -> list[Event]:
         """Return what is new of an answer that arrives."""
-        if record is None:
+        if answer is None:
             return []
-        logged = logged_from_json(record)
-        if self._growing is None or self._growing.entry_id != logged.id:
-            self._growing = GrowingAnswer(logged.id)
-        return self._growing.more(Projection(tools).add(logged))
+        if self._growing is None or self._growing.entry_id != answer.id:
+            self._growing = GrowingAnswer(answer.id)
+        return self._growing.more(Projection(tools).add(answer))
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from north_lsp.agent.context.system_prompt import Section, joined
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.agent_calls import agent_began
 from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.header import Parent
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, News, PromptEntry, Words
 from north_lsp.agent.log.prompt import FileLink, to_log
@@ -160,7 +161,7 @@ class AgentRun:
             client=None,
             north_version=__version__,
             storage=DiskLog.new(of.folder / "agents", self._progress.id),
-            parent={"id": of.id, "relation": "task"},
+            parent=Parent(of.id, "task").to_json(),
         )
         conversation.wear(_AgentVeil(means.stored.secrets, of))
         conversation.durability = of.durability

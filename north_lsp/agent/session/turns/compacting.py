@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio.to_thread
 
 from north_lsp.agent.costs.limits import LimitReached
+from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import ConversationWanted, Notice
 from north_lsp.agent.session.services.surroundings import ModelSurroundings
@@ -64,8 +65,8 @@ class Compacting:
                 id = log.reserve_id()
                 entry = await (await self._builder()).hand_over(self._session.choice.model, focus, id)
                 title = one_line(f"{_HANDED_OVER}{means.saved.title or log.id}", _TITLE_LENGTH)
-                record = {**entry.to_json(), "id": id}
-                begun = await anyio.to_thread.run_sync(hand_over, log.conversation, locations, record, title)
+                first = Logged(id, None, "", entry).to_json()
+                begun = await anyio.to_thread.run_sync(hand_over, log.conversation, locations, first, title)
                 means.environment.process.switches.has_made(begun, "handoff")
                 cwd = log.header.cwd
                 await means.ports.show(ConversationWanted(begun, cwd, title))

@@ -63,7 +63,7 @@ class PromptDelivery:
         content[:0] = map(News, dict.fromkeys(self.news))
         self.news.clear()
         is_nameless = self._saved.title is None
-        first = self._first_prompt() if is_nameless and self._log.header.relation != "branch" else None
+        first = self._first_prompt() if is_nameless and self._log.header.parent.relation != "branch" else None
         with anyio.CancelScope(shield=True):  # a cancel must not give back what is in the conversation
             logged = self._append(content, batch)
             await self._saved.sync()

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from north_lsp.agent.log.queued import QueuedRow
 from north_lsp.agent.ports.events import QueuedPromptText
 from north_lsp.agent.session.turns.delivery import PromptDelivery
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 
@@ -14,11 +15,11 @@ class UnsentPrompts:
     """The prompts that were queued and not sent: they belong in the user's input again. Those that an earlier process
     left queued (`rows`) are among them. They remain stored until they are confirmed."""
 
-    def __init__(self, queue: PromptQueue, rows: Sequence[Row]) -> None:
+    def __init__(self, queue: PromptQueue, rows: Sequence[QueuedRow]) -> None:
         self._queue = queue
         self._waiting = _texts(rows)
 
-    def adopt(self, rows: Sequence[Row]) -> None:
+    def adopt(self, rows: Sequence[QueuedRow]) -> None:
         """Take over what another process left queued, so that the user gets it back."""
         self._queue.adopt(rows)
         self._waiting = _texts(rows)
@@ -45,8 +46,8 @@ class UnsentPrompts:
             self._queue.done([prompt.id for prompt in prompts])
 
 
-def _texts(rows: Iterable[Row]) -> list[QueuedPromptText]:
-    return [QueuedPromptText(row["id"], row["text"]) for row in rows]
+def _texts(rows: Iterable[QueuedRow]) -> list[QueuedPromptText]:
+    return [QueuedPromptText(row.id, row.text) for row in rows]
 
 
 @dataclass(frozen=True)
