@@ -35,7 +35,7 @@ _MAX_TEXT = 16_000
 
 
 class ClientLanguage:
-    """That of one session's client."""
+    """Asks one client's language servers."""
 
     def __init__(self, peer: Peer, session_id: str) -> None:
         self._peer = peer

@@ -25,7 +25,7 @@ _WAIT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Signer:
-    """Who signs users in: its addresses, as it names them itself."""
+    """The addresses of a sign-in service, as it names them itself."""
 
     issuer: str
     authorize: str

@@ -36,7 +36,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose folders and files items come from: `title` is for people, and a higher `priority` goes first."""
+    """A tool whose folders and files items are read from: `title` is for people, and a higher `priority` goes first."""
 
     title: str
     priority: int
@@ -74,8 +74,8 @@ class Loader(Generic[_Item]):
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[_Item]):
-    """All items of a kind, the strongest first: those that are `used`, those that another one of their name comes
-    before, and those that cannot be used. `problems` are a line each."""
+    """The items of a kind in order of precedence: those that are `used`, those that a stronger one of their name
+    shadows, and those that cannot be used. `problems` are a line each."""
 
     all: Sequence[_Item]
     used: Sequence[_Item]

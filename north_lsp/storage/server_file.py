@@ -17,7 +17,8 @@ class ServerNotWritten(ValueError):
 
 
 class ServerFile:
-    """Its methods read and write the file: call them on a thread. They raise ServerNotWritten, OSError."""
+    """Reads and writes the user's `mcp.json`. Its methods block, so call them on a thread. They raise ServerNotWritten,
+    OSError."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations = locations

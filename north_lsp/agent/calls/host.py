@@ -41,7 +41,7 @@ _LOOKS: tuple[Need, ...] = ("run", "network", "agents")
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What leads out of this machine: other programs' tools, and the web."""
+    """The services that reach other programs (the tools of MCP servers) and the web."""
 
     tools: "ToolApprover"
     web: "WebAccess"
@@ -49,7 +49,7 @@ class Outside:
 
 
 class Carriers(Protocol):
-    """What carries out the calls that do more than read and edit; each is made for the first call that needs it."""
+    """The services for calls that do more than read and edit; each is made for the first call that needs it."""
 
     @property
     def shell(self) -> "ShellCommands": ...

@@ -56,7 +56,7 @@ class NotLearned(ValueError):
 
 
 class CannotLearn(NotLearned):
-    """No topic can be: the next one would fail in the same way."""
+    """Raised when no topic can be learned: the next one would fail in the same way."""
 
 
 class Look:

@@ -26,7 +26,7 @@ _WORKING = ("execute-and-verify", "parallelise")
 
 @dataclass(frozen=True, slots=True)
 class GoalKeeper:
-    """That of one conversation. The log has the goal, so there may be several keepers of it."""
+    """Changes and checks the goal of one conversation. The log has the goal, so there may be several keepers of it."""
 
     log: Log
 

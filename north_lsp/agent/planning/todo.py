@@ -17,7 +17,8 @@ _NOT_RECORDED = "Nothing of this call was recorded: the list is as it was before
 
 
 class TodoKeeper:
-    """That of one conversation. The log has the list, so there may be several keepers of it."""
+    """Changes the todo list of one conversation and records each change. The log has the list, so there may be several
+    keepers of it."""
 
     def __init__(self, log: Log, show: Callable[[Event], Awaitable[None]]) -> None:
         self._log = log

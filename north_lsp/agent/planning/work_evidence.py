@@ -26,8 +26,8 @@ _SECRET = "What it says is not kept here: it has a secret of the user's in it."
 
 @dataclass(frozen=True, slots=True)
 class WorkEvidence:
-    """That of one conversation. `has_secret` tells whether values have something in them that no model is told: that is
-    not written into a project."""
+    """Writes the evidence of one conversation's criteria into the workflow's folder. `has_secret` tells whether values
+    have something in them that no model is told: that is not written into a project."""
 
     log: Log
     has_secret: Callable[[dict[str, object]], bool]

@@ -11,8 +11,8 @@ from north_lsp.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left in a phase: `calls` that read, `rounds` of questions, and searches and pages of the `web`; a round
-    has at most so many `questions`. None for any number."""
+    """What is left to use in a workflow's phase: read `calls`, `rounds` of questions, and `web` searches and fetches; a
+    round has at most so many `questions`. None for any number."""
 
     calls: int | None = None
     rounds: int | None = None

@@ -1,4 +1,4 @@
-"""Makes what masks secrets: for a conversation in its folders, and for what is asked outside of all conversations."""
+"""Makes the `Secrets` of a conversation, for its folders, and of requests outside conversations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial

@@ -25,7 +25,8 @@ _SINCE: Mapping[Unknown, str] = {
 
 
 class Consent:
-    """That of one project's user. `told` is told what could not be stored; it holds for this session anyway."""
+    """Decides which of a project's servers may start, and asks the user about new ones. `told` is told what could not
+    be stored, which applies to this session anyway."""
 
     def __init__(
         self, choices: ServerChoices, editor: UserInterface, told: Callable[[OSError], Awaitable[None]]

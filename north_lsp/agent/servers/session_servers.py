@@ -181,7 +181,8 @@ class SessionServers:
         return found
 
     def _stamp(self) -> object:
-        """Stand for what decides which servers there are: if it has changed, they are looked for again."""
+        """Return a fingerprint of what decides which servers there are: if it has changed, they are looked for
+        again."""
         paths = watched_files(self._roots[0], self._home, self._means.locations)
         settings = self._means.settings()
         wanted = (settings.mcp, settings.context.disabled_items)

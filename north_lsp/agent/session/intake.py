@@ -46,7 +46,7 @@ class PromptedSession(Protocol):
 
 
 class PromptIntake:
-    """That of one session."""
+    """Accepts the prompts of one session: answers slash commands, runs own commands and queues the rest."""
 
     def __init__(
         self,

@@ -72,7 +72,7 @@ class LearningSession(Protocol):
 
 
 class Learning:
-    """That of one session's project."""
+    """Runs and offers `/learn` for the project of one session."""
 
     def __init__(self, session: LearningSession, means: TurnMeans, surroundings: ModelSurroundings) -> None:
         self._session = session

@@ -64,7 +64,7 @@ class RememberingSession(Protocol):
 
 
 class Memory:
-    """That of one session's project."""
+    """Shows, rebuilds and clears the memory of one session's project, and adds notes to it."""
 
     def __init__(self, session: RememberingSession, means: TurnMeans) -> None:
         self._session = session

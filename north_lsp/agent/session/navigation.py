@@ -58,9 +58,9 @@ class SaidPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What became of going somewhere: whether the conversation `moved`, what was done to files, and the prompt that
-    belongs in the user's input again. `stays` are files that were changed after that place and are left so;
-    `has_summary`: what was left behind is summarized there."""
+    """The result of going to another place in the conversation: whether the conversation `moved`, what was done to
+    files, and the prompt that belongs in the user's input again. `stays` are files that were changed after that place
+    and are left so; `has_summary`: what was left behind is summarized there."""
 
     moved: bool
     plan: Plan

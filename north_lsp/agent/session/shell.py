@@ -38,7 +38,8 @@ _BEGINS_ANEW = (
 
 
 class SessionShell:
-    """That of one session; nothing of it is loaded, and no process started, before the first command."""
+    """Makes and holds the shell of one session; nothing of it is loaded, and no process started, before the first
+    command."""
 
     def __init__(
         self,

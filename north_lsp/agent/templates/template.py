@@ -26,8 +26,8 @@ _IN_BRACKETS = lazy_pattern(r"\([^()]*\)")
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a template wants of the turn that it is called in: another model, that nothing is changed, only some tools
-    (None: all). It can take away, and never give."""
+    """What a template requests for the turn that it is called in: another model, that nothing is changed, only some
+    tools (None: all). It can only restrict the turn."""
 
     model: str = ""
     only_reads: bool = False
