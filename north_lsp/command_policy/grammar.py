@@ -219,7 +219,7 @@ class _Options:
             roles.pop(0)  # a flag has replaced the first operand
         for slot, (word, is_behind_end) in zip(self._slots, self._operands, strict=True):
             if not roles:
-                raise _Unknown(f"{self._name} with `{word.raw}` is more than North knows of")
+                raise _Unknown(f"North does not know {self._name} with `{word.raw}`")
             role = roles[0]
             if not role.endswith(_MANY):
                 roles.pop(0)

@@ -79,7 +79,7 @@ def find_uncovered(
     try:
         commands = parse(command)
     except NotSimple as problem:
-        return ApprovalReason(f"rules do not decide on it: {problem.reason}", problem.part)
+        return ApprovalReason(f"rules do not apply to it: {problem.reason}", problem.part)
     if not command.isascii() and (name := _strange_locale(place)) is not None:
         return ApprovalReason(f"{name} names an encoding in which bash may read it in another way")
     steps: list[_Step] = []
@@ -172,7 +172,7 @@ def _find_uncovered_in(
             return ApprovalReason("no rule covers it", simple.source)
         if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
             return ApprovalReason(
-                f"{reading.name} writes to what its words name; only rules for paths cover it", simple.source
+                f"{reading.name} writes to the files named in its arguments; only rules for paths cover it", simple.source
             )
         follows = reading.follows_links and all(rule.args == "paths" for rule in matching)
         if follows and (why := leads_outside(reading, place.roots, cwd)) is not None:

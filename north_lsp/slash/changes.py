@@ -51,7 +51,7 @@ class _What:
 
 
 def _what(words: Sequence[str]) -> _What:
-    usage = UsageError(f"The number is from 1 to {_MOST_STEPS}.")
+    usage = UsageError(f"The number must be between 1 and {_MOST_STEPS}.")
     steps: int | None = None
     path: str | None = None
     conflicts: str | None = None

@@ -64,7 +64,7 @@ async def _new(host: HostForConversations, words: Sequence[str]) -> Reply:
 
 async def _quit(host: HostForConversations, words: Sequence[str]) -> Reply:
     if words:
-        raise UsageError("It closes this conversation, and takes no words.")
+        raise UsageError("It closes this conversation and takes no arguments.")
     return Reply(await host.quit())
 
 

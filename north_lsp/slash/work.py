@@ -65,7 +65,7 @@ async def _goal(host: HostForWork, words: Sequence[str]) -> Reply:
             await host.confirm_criterion(id)
         case [_, *_]:
             raise UsageError("A goal is in Markdown.")
-    told = f"\n\nThese commands do more than check, and no run of them makes evidence stale: {changes}."
+    told = f"\n\nThese commands change files, but running them does not make evidence stale: {changes}."
     warning = told if changes else ""
     return Reply((host.goal() or _NONE) + warning)
 

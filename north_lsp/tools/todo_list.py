@@ -222,12 +222,12 @@ def _begun(phases: tuple[Phase, ...] | None) -> TodoList:
         if not name:
             raise TodoError("a phase needs a name")
         if name in names:
-            raise TodoError(f"the phase {_named(name)} is there twice")
+            raise TodoError(f"the phase {_named(name)} occurs twice")
         names.add(name)
         tasks = tuple(Task(_task_text(task.content)) for task in phase.tasks)
         for task in tasks:
             if task.content in texts:
-                raise TodoError(f"the task {_named(task.content)} is there twice")
+                raise TodoError(f"the task {_named(task.content)} occurs twice")
             texts.add(task.content)
         made.append(Phase(name, tasks))
     return TodoList(tuple(made))

@@ -30,7 +30,7 @@ def parse_todo(text: str) -> TodoList:
         if (heading := _HEADING.fullmatch(line)) is not None:
             name = heading[1].strip()
             if name in phases:
-                raise TodoError(f"line {number}: the phase {name!r} is there twice")
+                raise TodoError(f"line {number}: the phase {name!r} occurs twice")
             phases[name] = []
             continue
         item = _ITEM.fullmatch(line)

@@ -267,7 +267,7 @@ def steps_in(text: str) -> tuple[str, list[Step]]:
         if step.id in known:
             raise WorkflowError(f"two steps are called {step.id}")
         if unknown := [one for one in step.depends_on if one not in known]:
-            raise WorkflowError(f"step {step.id} depends on {', '.join(unknown)}, which no step before it is")
+            raise WorkflowError(f"step {step.id} depends on {', '.join(unknown)}, which is not an earlier step")
         known.add(step.id)
     if not steps:
         raise WorkflowError("the plan has no steps")

@@ -31,7 +31,7 @@ async def test_calls_of_one_answer_are_counted_one_by_one(world: World, server: 
     server.script(move("explore"), answer(*looks, *agents), WELL)
     async with talking(world) as (client, session):
         await prompt(client, session, "/work start clarify Something")
-    refused = ["all calls that may read in this phase are used" in one for one in results_of_last(server)]
+    refused = ["the read calls of this phase are used up" in one for one in results_of_last(server)]
     assert refused == [False] * 20 + [True] * 12
 
 
@@ -44,7 +44,7 @@ async def test_searches_of_agents_are_no_way_around_the_count(world: World, serv
     async with talking(world) as (client, session):
         answering(client, "run")
         await prompt(client, session, "/work start clarify A login page --research")
-    assert "no searches and pages of the web are left" in json.dumps(sent(server)[3])
+    assert "no web searches or fetches are left in this phase" in json.dumps(sent(server)[3])
     assert "One way." in told(server)
     assert len(site.asked) == 1
 

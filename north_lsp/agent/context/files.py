@@ -112,7 +112,7 @@ class Places:
 
 
 def fitted(files: Sequence[ContextFile]) -> list[ContextFile]:
-    """Leave out what is there twice, and cut what is too much for all of them together."""
+    """Leave out what occurs twice, and cut what is too much for all of them together."""
     out: list[ContextFile] = []
     texts: dict[str, str] = {}
     left = MAX_TOTAL_BYTES

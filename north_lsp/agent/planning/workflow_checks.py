@@ -93,7 +93,7 @@ class PhaseChecks:
             case "confirm", "done" if is_auto and not any(one.tool == "ask" for _, one in self._results()):
                 rows = unknowns_in(needed(documents, "unknowns"), is_auto=True)
                 if unsure := [one.id for one in rows if one.is_unsure]:
-                    told = f"{', '.join(unsure)} matter and are not sure"
+                    told = f"{', '.join(unsure)} are important and still uncertain"
                     raise WorkflowError(f"{told}: ask about them with one call of `ask`, then write down the answers")
             case _:
                 pass

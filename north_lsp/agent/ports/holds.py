@@ -50,12 +50,12 @@ class Hold:
     def refuse_reading(self) -> None:
         """Raise ToolError if no calls that read are left."""
         if self.allowance.calls is not None and self.allowance.calls <= 0:
-            raise self.error("all calls that may read in this phase are used")
+            raise self.error("the read calls of this phase are used up")
 
     def refuse_web(self) -> None:
         """Raise ToolError if nothing is left to be looked up on the web."""
         if self.allowance.web is not None and self.allowance.web <= 0:
-            raise self.error("no searches and pages of the web are left")
+            raise self.error("no web searches or fetches are left in this phase")
 
     def refuse_command(self, command: str) -> None:
         """Raise ToolError for a command that has failed too often."""
@@ -68,7 +68,7 @@ class Hold:
         if most is not None and count > most:
             raise self.error(f"at most {most} questions are asked at once")
         if rounds is not None and rounds <= 0:
-            raise self.error("all rounds of questions are used")
+            raise self.error("no rounds of questions are left in this phase")
 
 
 NO_HOLD: Callable[[], Hold | None] = lambda: None  # noqa: E731 - it has a type

@@ -36,8 +36,8 @@ class Found:
 
 
 _NOT_OF_A_PROJECT = (
-    "`mode: replace` has no effect in a project's secrets.yml: a project does not write what models are told. "
-    "A placeholder takes the place"
+    "`mode: replace` has no effect in a project's secrets.yml: a project cannot choose the text that models "
+    "get instead. A placeholder is used"
 )
 
 

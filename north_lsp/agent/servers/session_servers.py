@@ -344,7 +344,7 @@ class SessionServers:
         ValueError, KeyError if there is none of that name."""
         spec = self._spec(name)
         if on and f"mcp:{name}" in self._means.settings().context.disabled_items:
-            raise ValueError(f"the setting `disabledItems` names `mcp:{one_line(name)}`: take it out there")
+            raise ValueError(f"the setting `disabledItems` names `mcp:{one_line(name)}`: remove it there")
         await anyio.to_thread.run_sync(lambda: self._choices.switch(name, on=on))
         if on and spec.origin == "project" and await anyio.to_thread.run_sync(self._trusted):
             await self._consent.give(spec)

@@ -36,7 +36,7 @@ from north_lsp.workspace.project_root import project_hash
 if TYPE_CHECKING:
     from north_lsp.agent.learning.topics import Topic
 
-_OFFER = "Learn this project? A model explores it once, for a profile that later prompts are told."
+_OFFER = "Learn this project? A model explores it once, for a profile that is added to later prompts."
 _DECLINED = "North does not ask again for this project; `/learn` learns it at any time."
 _BEGINS = "North is learning this project now; `/cancel` stops it."
 _SWITCH = "NORTH_NO_OFFER"

@@ -204,7 +204,7 @@ class SessionHost(
             path = await anyio.to_thread.run_sync(keep_out, self._session.roots[0])
         except OSError as error:
             raise CommandError(f"nothing was added: {error.strerror or error}") from None
-        return f"Git ignores your own files in `.north` now, by `{visible(str(path))}`; nothing is committed of that."
+        return f"Git ignores your own files in `.north` now, by `{visible(str(path))}`; so none of them is committed."
 
     def trust(self) -> str:
         return trust_in_words(self._session.approvals.trusted)

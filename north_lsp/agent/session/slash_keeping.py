@@ -70,7 +70,7 @@ class KeepingHost:
     async def log(self, lines: int, level: str, event: str) -> str:
         rows, file = await self._kept.log(lines, level, event), visible(str(self._kept.locations.log_file))
         if not rows:
-            return f"There is nothing of the kind in {file}."
+            return f"{file} has no matching lines."
         return f"The end of {file}:\n\n{fenced(chr(10).join(rows))}"
 
     @property

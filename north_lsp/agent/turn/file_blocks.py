@@ -383,7 +383,7 @@ class FileBlocks:
             raise ToolError(
                 "INVALID_INPUT",
                 f"the value of {', '.join(unknown)} is not known any more, so the file was not written",
-                "read the place again where it is, and use the placeholder that you get there",
+                "read the file that contains it again, and use the placeholder shown there",
             )
         if block.size > _MAX_BYTES:
             raise ToolError("TOO_LARGE", f"a file in an answer may have at most {_MAX_BYTES >> 20} MB")

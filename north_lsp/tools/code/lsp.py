@@ -91,7 +91,7 @@ class Lsp(ReadTool):
     async def _text(self, args: LspArgs, pointed: Pointed, workspace: Workspace) -> Output:
         text = await language_of(workspace).text(_TEXTS[args.action], pointed.path, pointed.at)
         if not text.strip():
-            raise ToolError("NOT_FOUND", f"the language servers say nothing about {pointed.named}")
+            raise ToolError("NOT_FOUND", f"the language servers returned nothing for {pointed.named}")
         where = (Location(pointed.path, pointed.at.line + 1),)
         return Output(self.title(args.model_dump()), {"text": text}, locations=where)
 
