@@ -156,7 +156,7 @@ def _operands(name: str, row: Row, head: Part, rest: Sequence[Word], commands: i
         raise _Unknown(why)
     count = sum(part.role in ("text", "script", "path", "word") for part in parts)
     if count < row.least and not options.seen & row.alone:
-        raise _Unknown(f"{name} with {count or 'no'} words beside its flags")
+        raise _Unknown(f"{name} with {count or 'no'} arguments besides its flags")
     has_path = any(part.role == "path" for part in parts)
     below = "always" in row.below or bool(options.seen & row.below)
     here = row.here == "always" or (row.here == "else" and not has_path) or (row.here == "unless piped" and not piped)

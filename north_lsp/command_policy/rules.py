@@ -115,7 +115,7 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
         if simple.program == "cd":
             there = _after_cd(simple, place) if at == 0 else None
             if at or simple.negated or simple.link in (*_PIPES, "&", "||") or there is None:
-                why = "it leads out of the workspace" if at == 0 and there is None else "only a first `cd` is followed"
+                why = "it is outside the workspace" if at == 0 and there is None else "only a first `cd` is followed"
                 yield ApprovalReason(why, simple.source)
                 return
             yield _Step(simple, here, False, is_exact, None)
@@ -266,7 +266,7 @@ def _flag_matches(pattern: str, flag: str) -> bool:
 
 
 def _after_cd(simple: Simple, place: Place) -> Path | None:
-    """Return where the commands after a `cd` run; None if it leads out of the workspace or is not literal."""
+    """Return where the commands after a `cd` run; None if it is outside the workspace or is not literal."""
     if len(simple.words) != 2:
         return None
     word = simple.words[1]

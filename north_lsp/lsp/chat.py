@@ -258,7 +258,7 @@ class Chat:
             return
         if document.is_lost:
             await self.tell(
-                "The answer is not whole in the document, which was changed around it: North: show it all again "
+                "The answer is incomplete in the document, which was changed around it: North: show it all again "
                 "(the command north.renewChat) writes what is missing.",
                 _WARNING,
             )

@@ -1,4 +1,4 @@
-"""Which of all that is found in the folders of several tools counts: rules, agents, tool servers and others. Each room
+"""Which of all that is found in the folders of several tools counts: rules, agents, MCP servers and others. Each room
 says what its kind of item is, and loads it. Here are the order of the sources, which item of one name counts, and that
 a source which fails costs no other anything. Reads nothing itself, and knows no kind."""
 

@@ -1,4 +1,4 @@
-"""The user's own file of tool servers, `<config>/mcp.json`: a server is added or removed, and the rest stays as it is
+"""The user's own file of MCP servers, `<config>/mcp.json`: a server is added or removed, and the rest stays as it is
 written, comments too."""
 
 import json

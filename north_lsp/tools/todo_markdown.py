@@ -40,7 +40,7 @@ def parse_todo(text: str) -> TodoList:
             raise TodoError(f"line {number}: `[{item[1]}]` means nothing here; there are {_MEANING}")
         content = " ".join(item[2].split())
         if content in known:
-            raise TodoError(f"line {number}: the task {content[:80]!r} is there already, in line {known[content]}")
+            raise TodoError(f"line {number}: the task {content[:80]!r} already occurs in line {known[content]}")
         known[content] = number
         phases.setdefault(name, []).append(Task(content, _STATUS[item[1]]))
     return TodoList(tuple(Phase(name, tuple(tasks)) for name, tasks in phases.items())).normalised()

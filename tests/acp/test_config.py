@@ -110,7 +110,7 @@ async def test_what_a_project_sets_in_vain_is_said(offline: World) -> None:
     async with agent(offline) as client:
         session = await new_session(client, offline)
         said = await told(client, session, "/config limits.readLines 600 --project")
-        assert "But `limits.readLines` is `500`, from the default. That counts first." in said
+        assert "But `limits.readLines` is `500`, from the default. That takes precedence." in said
         said = await told(client, session, "/config limits.readLines 100 --project")
         assert "It counts from the next prompt on" in said
 

@@ -83,7 +83,7 @@ async def test_a_workflow_is_shown_with_its_phase_what_it_holds_and_what_is_left
         first, last = told[0], told[-1]
         assert [one["phase"] for one in told if one != first][-1] == "question"
         assert (first["name"], first["phase"], first["folder"]) == ("clarify", "intake", ".north/work/a-login-page")
-        assert first["held"] == {"why": "edits and commands are refused, but for the workflow's own documents"}
+        assert first["held"] == {"why": "edits and commands are refused, except for the workflow's own documents"}
         assert {"callsLeft": 19} in [{key: one["held"][key] for key in one["held"] if key != "why"} for one in told]
         assert last["held"]["roundsLeft"] == 5
         assert [one["state"] for one in last["phases"]] == ["done", "done", "now", "ahead", "ahead"]

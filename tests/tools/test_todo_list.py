@@ -110,7 +110,7 @@ def test_a_document_may_be_written_in_several_ways() -> None:
     [
         ("- [ ] a\nsome words\n", "line 2 is neither a heading"),
         ("- [?] a\n", "line 1: `[?]` means nothing"),
-        ("- [ ] a\n\n- [x] a\n", "line 3: the task 'a' is there already, in line 1"),
+        ("- [ ] a\n\n- [x] a\n", "line 3: the task 'a' already occurs in line 1"),
         ("# P\n- [ ] a\n# P\n", "line 3: the phase 'P' occurs twice"),
         ("- a\n", "line 1 is neither"),
     ],

@@ -44,7 +44,7 @@ _TOOLS = (
 _MOST_CALLS = 8
 _LONGEST_RESULT = 12_000
 _MOST_TOKENS = 4_000
-_LAST = "\n\n[This was the last look: write the text now.]"
+_LAST = "\n\n[That was the last round: write the text now.]"
 _FOR_ALL = ("auth", "quota_exhausted")
 
 Looking = Callable[[str], Awaitable[None]]
@@ -83,7 +83,7 @@ class Look:
                 raise ToolError("NOT_FOUND", f"there is no tool called {call.name[:64]!r} here")
             tool, args = self._registry.check(call.name, call.arguments, "ask")
             if (reader := tool.reader) is None:
-                raise ToolError("DENIED", f"{call.name} does not only read")
+                raise ToolError("DENIED", f"{call.name} is not read-only")
             await looking(tool.title(dict(call.arguments)))
             output = await reader.run(args, self._workspace)
         except ToolError as error:
@@ -147,7 +147,7 @@ class Explorer:
     def _written(self, text: str) -> str:
         rows = self._mask(text).strip().split("\n")
         if rows == [""]:
-            raise NotLearned(f"the model looked around {ROUNDS} times and wrote nothing")
+            raise NotLearned(f"the model made {ROUNDS} rounds of calls and wrote nothing")
         more = len(rows) - LINES
         return "\n".join([*rows[: LINES - 1], f"[{more + 1} more lines were left out]"] if more > 0 else rows)
 

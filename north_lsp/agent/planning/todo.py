@@ -13,7 +13,7 @@ from north_lsp.tools.todo_list import Action, Change, TodoError, TodoList
 from north_lsp.tools.todo_markdown import DEFAULT_PHASE, parse_todo, todo_document
 
 _OPERATIONS: dict[str, Action] = {"start": "start", "done": "done", "drop": "drop", "rm": "rm"}
-_NOT_RECORDED = "Nothing of this call was recorded: the list is as it was before it."
+_NOT_RECORDED = "Nothing of this call was recorded: the list is unchanged."
 
 
 class TodoKeeper:

@@ -21,7 +21,7 @@ from north_lsp.workspace.workspace import Workspace
 
 _NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", re.ASCII)
 _MOST = 100_000
-_SECRET = "What it says is not kept here: it has a secret of the user's in it."
+_SECRET = "Its text is not kept here: it contains a secret of the user."
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class PhaseChecks:
         self._needs_agent("reviewer", after=runs.state)
         if (why := self._wants_a_reason()) and not note.strip():
             raise WorkflowError(
-                f"the reviewer {why}: fix it and have it reviewed again, or say in `note` why it stays as it is"
+                f"the reviewer {why}: fix it and have it reviewed again, or say in `note` why it is not fixed"
             )
         if goal.status != "complete" or goal.missing(runs.state):
             raise WorkflowError("it is done only when the goal is complete: call goal with `complete`")

@@ -45,7 +45,7 @@ class Hold:
         """Raise ToolError for files that are not to be written now."""
         closed = [path for path in paths if not self.may_write(path)]
         if closed:
-            raise self.error(f"{one_line(closed[0].name, 80)} is not written now")
+            raise self.error(f"{one_line(closed[0].name, 80)} cannot be written now")
 
     def refuse_reading(self) -> None:
         """Raise ToolError if no calls that read are left."""

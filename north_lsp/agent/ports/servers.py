@@ -1,4 +1,4 @@
-"""What the core asks of a client for tool servers (MCP): a connection to one, and what the server says."""
+"""What the core asks of a client for MCP servers: a connection to one, and what the server says."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

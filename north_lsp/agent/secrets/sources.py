@@ -43,7 +43,7 @@ _NOT_OF_A_PROJECT = (
 
 class Sources:
     """The sources of one conversation; reading them takes a moment, so it is done on a thread. `known` returns the keys
-    that North has, `given` what tool servers have been given; `config` is the folder with the user's own
+    that North has, `given` what MCP servers have been given; `config` is the folder with the user's own
     `secrets.yml`."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Sources:
 
     @property
     def has_news(self) -> bool:
-        """Whether tool servers have been given more since the last reading: it is in what they answer at once."""
+        """Whether MCP servers have been given more since the last reading: it is in what they answer at once."""
         return len(self._given()) != self._read_of_given
 
     def read(self) -> Found:

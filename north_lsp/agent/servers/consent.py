@@ -69,7 +69,7 @@ class Consent:
                 self._asked.discard((spec.name, spec.digest))
                 return False
             question = f"The MCP server {spec.name} {_SINCE[why]}. Start it?"
-            detail = f"{one_line(spec.source, 300)} has it as follows:\n\n{fenced(visible(spec.written), 'json')}"
+            detail = f"{one_line(spec.source, 300)} defines it as follows:\n\n{fenced(visible(spec.written), 'json')}"
             choice = Choice(f"mcp-{new_entry_id(())}", question, _START, detail)
             answer = await self._editor.choose(choice)
         if answer is None:  # nobody did, or nobody can be asked

@@ -1,4 +1,4 @@
-"""One tool server of a session: connected, listed, connected again when it is lost, and called."""
+"""One MCP server of a session: connected, listed, connected again when it is lost, and called."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -296,7 +296,7 @@ class Server:
             name = self.spec.name
             raise ToolError(
                 "DENIED",
-                f"the MCP server {name} has not listed this address, so reading it needs the user's approval",
+                f"the MCP server {name} has not listed this address, so only the user can attach it",
                 f"mcp://{name} lists what can be read; the user can attach others as @mcp:{name}/<address>",
             )
         return await connection.read(address)

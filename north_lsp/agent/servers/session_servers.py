@@ -1,4 +1,4 @@
-"""The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
+"""The MCP servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -60,7 +60,7 @@ class Row:
 
 
 class SessionServers:
-    """Runs the tool servers of one session. Nothing here delays a session's opening, and a turn only for a bounded
+    """Runs the MCP servers of one session. Nothing here delays a session's opening, and a turn only for a bounded
     time."""
 
     def __init__(

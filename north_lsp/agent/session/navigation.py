@@ -153,7 +153,7 @@ class Navigation:
         if not found and len(name) >= _SHORTEST_ID:
             found = [id for id in ids if id.startswith(name)]
         if len(found) != 1:
-            raise ValueError(f"{'several places are' if found else 'no place is'} called {one_line(name, 64)!r}")
+            raise ValueError(f"{'several entries are' if found else 'no entry is'} called {one_line(name, 64)!r}")
         return found[0]
 
     def label(self, entry_id: str | None, text: str) -> str:

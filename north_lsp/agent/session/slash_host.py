@@ -228,13 +228,13 @@ class SessionHost(
         try:
             await self._session.todo.replace(text)
         except TodoError as error:
-            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
+            raise CommandError(f"{visible(str(error))}. The list is unchanged.") from None
 
     async def change_todo(self, op: str, text: str) -> None:
         try:
             await self._session.todo.edit([user_change(op, text, self._session.todo.now)])
         except TodoError as error:
-            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
+            raise CommandError(f"{visible(str(error))}. The list is unchanged.") from None
 
     def jobs(self) -> str:
         rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]

@@ -1,4 +1,4 @@
-"""The slash command about tool servers, as far as it needs a session."""
+"""The slash command about MCP servers, as far as it needs a session."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +92,7 @@ def _word(text: str) -> str:
 
 
 class ServersHost:
-    """The part of a slash command's `Host` that is about tool servers. Every method may raise CommandError."""
+    """The part of a slash command's `Host` that is about MCP servers. Every method may raise CommandError."""
 
     def __init__(self, session: "LiveSession") -> None:
         self._session = session
@@ -231,8 +231,9 @@ def _tools_of(server: Server) -> str:
         return "".join(f"\n  - {one_line(problem, 200)}" for problem in server.problems)
     rows = [f"{counted(len(server.tools), 'tool')}: {_names(server.tools)}"]
     if changed := [tool for tool in server.tools if server.has_changed(tool)]:
-        way = f"`/mcp enable {server.spec.name}` takes them as they are now"
-        rows.append(f"need approval, since their descriptions have changed since they were first seen: {_names(changed)} ({way})")
+        way = f"`/mcp enable {server.spec.name}` accepts them as they are now"
+        told = "need approval, since their descriptions have changed since they were first seen"
+        rows.append(f"{told}: {_names(changed)} ({way})")
     rows += [one_line(problem, 200) for problem in server.problems]
     return "".join(f"\n  - {row}" for row in rows)
 

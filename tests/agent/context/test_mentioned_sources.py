@@ -122,7 +122,7 @@ async def test_the_changes_since_the_last_commit_are_attached_as_far_as_tools_ma
         (root / name).write_text("two\n")
     told = await said(workspace, "Review @diff.")
     assert "-one\n+two" in told
-    assert told.endswith("Files that git does not know yet:\nnew file.py")
+    assert told.endswith("Untracked files:\nnew file.py")
     assert "secret" not in told
 
 

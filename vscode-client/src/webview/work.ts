@@ -49,7 +49,7 @@ function goalOf(goal: Goal, decisions: readonly Decision[]): HTMLElement[] {
   const list = element("ul", "plan-list");
   list.setAttribute("aria-label", t("Criteria"));
   list.append(...goal.criteria.map((one) => criterionOf(one, decisions.find(({ id, criterion }) => id === "confirm" && criterion === one.id))));
-  const status = goal.status === "complete" ? [hint("pass", t("The goal is reached."))] : goal.blocked === undefined ? [] : [hint("warning", t("In the way: {0}", goal.blocked))];
+  const status = goal.status === "complete" ? [hint("pass", t("The goal is reached."))] : goal.blocked === undefined ? [] : [hint("warning", t("Blocked: {0}", goal.blocked))];
   return [element("p", "statement", goal.statement), list, ...status];
 }
 
