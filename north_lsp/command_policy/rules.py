@@ -115,7 +115,7 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
         if simple.program == "cd":
             there = _after_cd(simple, place) if at == 0 else None
             if at or simple.negated or simple.link in (*_PIPES, "&", "||") or there is None:
-                why = "it is outside the workspace" if at == 0 and there is None else "only a first `cd` is followed"
+                why = "it goes outside the workspace" if at == 0 and there is None else "only a first `cd` is followed"
                 yield ApprovalReason(why, simple.source)
                 return
             yield _Step(simple, here, False, is_exact, None)
@@ -172,7 +172,8 @@ def _find_uncovered_in(
             return ApprovalReason("no rule covers it", simple.source)
         if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
             return ApprovalReason(
-                f"{reading.name} writes to the files named in its arguments; only rules for paths cover it", simple.source
+                f"{reading.name} writes to the files named in its arguments; only rules for paths cover it",
+                simple.source,
             )
         follows = reading.follows_links and all(rule.args == "paths" for rule in matching)
         if follows and (why := leads_outside(reading, place.roots, cwd)) is not None:

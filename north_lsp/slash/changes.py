@@ -114,10 +114,10 @@ async def _stats(host: HostForChanges, words: Sequence[str]) -> Reply:
 
 
 CHANGES = (
-    Command("checkpoint", "Mark this point, to return to it later", _checkpoint, "[name]"),
+    Command("checkpoint", "Make a checkpoint here, to return to it later", _checkpoint, "[name]"),
     Command(
         "checkpoints",
-        "Show the changes and marks so far, and return to one",
+        "Show the changes and checkpoints so far, and return to one",
         _checkpoints,
         "[restore|diff <id or name>]",
     ),

@@ -117,7 +117,7 @@ WORK = (
     ),
     Command(
         "work",
-        "Start, resume or end a workflow: clarify, plan, execute-and-verify, parallelise",
+        "Start, resume or end a workflow: clarify, plan, execute-and-verify, parallelize",
         _work,
         "[start <workflow> <what> [--auto] [--research]|resume <slug>|continue|stop|archive <slug>]",
         takes_text=True,

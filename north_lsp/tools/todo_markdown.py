@@ -43,7 +43,7 @@ def parse_todo(text: str) -> TodoList:
             raise TodoError(f"line {number}: the task {content[:80]!r} already occurs in line {known[content]}")
         known[content] = number
         phases.setdefault(name, []).append(Task(content, _STATUS[item[1]]))
-    return TodoList(tuple(Phase(name, tuple(tasks)) for name, tasks in phases.items())).normalised()
+    return TodoList(tuple(Phase(name, tuple(tasks)) for name, tasks in phases.items())).normalized()
 
 
 def todo_document(todo: TodoList) -> str:

@@ -124,7 +124,7 @@ async def test_a_package_is_given_away_twice_at_most_also_at_once_or_in_the_back
         server.open(f"gate-{at}")
     configure(world, **{"todo.reminders": False})
     async with talking(world) as (client, session):
-        await prompt(client, session, "/work start parallelise Something")
+        await prompt(client, session, "/work start parallelize Something")
         listed = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
     results = [json.dumps(one) for one in sent(server)]
     assert sum("a was given to an agent 2 times" in one for one in results) > 0
@@ -143,7 +143,7 @@ async def test_an_agent_gives_no_package_away_more_often(world: World, server: M
     server.script(write("packages", three), move("work"), lead)
     server.script(again, submit(made), again, submit(made), again, submit("Twice."), WELL)
     async with talking(world) as (client, session):
-        await prompt(client, session, "/work start parallelise Something")
+        await prompt(client, session, "/work start parallelize Something")
         listed = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
     assert any("a was given to an agent 2 times" in json.dumps(one) for one in sent(server))
     assert [row["id"] for row in listed] == ["0-task", "0-task.0-a", "0-task.1-a"]

@@ -618,7 +618,7 @@ async def test_a_package_is_given_back_once(world: World, server: ModelServer) -
     server.route("I began the workflow", write("packages", three), move("work"), again, again, again, WELL)
     server.route("DO-a", submit("Done."), submit("Done."), submit("Done."))
     async with talking(world) as (client, session):
-        await prompt(client, session, "/work start parallelise Something")
+        await prompt(client, session, "/work start parallelize Something")
     assert "a was given to an agent 2 times" in told(server)
 
 

@@ -221,7 +221,9 @@ def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
         for path in change.paths:
             if workspace.trees.resolve(str(path)).path != path:
                 raise ToolError(
-                    "STALE", f"{change.relative} now points to a different file; nothing was written", "list the folder again"
+                    "STALE",
+                    f"{change.relative} now points to a different file; nothing was written",
+                    "list the folder again",
                 )
 
 

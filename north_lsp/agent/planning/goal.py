@@ -21,7 +21,7 @@ from north_lsp.tools.goals import CriterionStatus, Evidence, Goal, GoalChange, G
 from north_lsp.tools.workflows import WORKFLOWS
 
 _NONE = "there is no goal yet"
-_WORKING = ("execute-and-verify", "parallelise")
+_WORKING = ("execute-and-verify", "parallelize")
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class PhaseChecks:
                 self._check_plan(state, to, documents)
             case "execute-and-verify" if to != "blocked":
                 self._check_execution(state.phase, to, note, documents)
-            case "parallelise":
+            case "parallelize":
                 self._check_packages(state.phase, to, documents)
             case _:
                 pass

@@ -49,7 +49,9 @@ class GoalAndWork:
     async def replace(self, text: str) -> None:
         """Replace the goal by the user's document of it, and warn of commands that change files. Raises GoalError."""
         if changes := await self.edit(text):
-            told = f"These commands may change files, but running them does not make evidence stale: {'; '.join(changes)}"
+            told = (
+                f"These commands may change files, but running them does not make evidence stale: {'; '.join(changes)}"
+            )
             await self._show(Notice("warning", visible(told)))
 
     async def confirm(self, id: str) -> None:

@@ -106,9 +106,7 @@ class Homecoming:
             return Checked()
         checked = await self._checks(brought.changes)
         if checked.failing:
-            what = (
-                f"Checks fail with it, so none of it was proposed. {_DO_IT if self._assigned.is_again else _BACK}"
-            )
+            what = f"Checks fail with it, so none of it was proposed. {_DO_IT if self._assigned.is_again else _BACK}"
             raise _Unfit("\n".join([await self._said(what, brought, brought.changes), *checked.rows]))
         return checked
 
@@ -148,7 +146,9 @@ class Homecoming:
         if brought.conflicts:
             rows = [one.partition("\n")[0] for one in brought.conflicts[:_SHOWN]]
             told = "\n".join(f"{names.asker}: {row.rstrip(':')}" for row in rows)
-            await self._means.ports.show(Notice("warning", f"Where you changed the same lines, your version is kept.\n{told}"))
+            await self._means.ports.show(
+                Notice("warning", f"Where you changed the same lines, your version is kept.\n{told}")
+            )
 
     async def _said(self, what: str, brought: Brought, lost: Sequence[FileChange] = ()) -> str:
         """Say what became of the changes; what is too long for that, and the patch of what is `lost`, is kept as an

@@ -45,7 +45,8 @@ class ContextHost:
         """Say what the settings switch off and is not there."""
         disabled = self._environment.settings.context.disabled_items
         names = [f"`{one_line(one)}`" for one in disabled if one.startswith(kinds) and one not in there]
-        return f"\n\nThe setting `disabledItems` also names {', '.join(names)}, which {'does' if len(names) == 1 else 'do'} not exist." if names else ""
+        missing = "does not exist" if len(names) == 1 else "do not exist"
+        return f"\n\nThe setting `disabledItems` also names {', '.join(names)}, which {missing}." if names else ""
 
     async def set_rule(self, name: str, *, on: bool) -> str:
         report = await self._session.context_report()

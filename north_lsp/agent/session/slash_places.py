@@ -89,7 +89,9 @@ class PlacesHost:
     def label(self, text: str) -> str:
         with _told():
             name = self._session.navigation.label(None, text)
-        return f"This entry is labeled **{name}** now: `/tree` shows it." if name else "This entry has no label any more."
+        return (
+            f"This entry is labeled **{name}** now: `/tree` shows it." if name else "This entry has no label any more."
+        )
 
 
 def _line(row: Row) -> str:

@@ -102,7 +102,10 @@ class ServersHost:
         rows = self._session.servers.rows()
         problems = [f"- {one_line(problem, 300)}" for problem in self._session.servers.problems]
         if not rows:
-            none = "No MCP servers are set up. Define them in `mcp.json` in your configuration folder, or in `.mcp.json` here."
+            none = (
+                "No MCP servers are set up. Define them in `mcp.json` in your configuration folder, or in `.mcp.json` "
+            )
+            none += "here."
             return "\n".join([none, *problems])
         return "\n".join([*map(_described, rows), *problems])
 

@@ -148,7 +148,9 @@ def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
         if stat.S_ISLNK(status.st_mode):
             target = os.readlink(path)
             if known is None or known.digest != hashlib.sha256(os.fsencode(target)).hexdigest():
-                left_out.append(f"{relative}: symbolic links are not included (it points to {one_line(target, _SHOWN)})")
+                left_out.append(
+                    f"{relative}: symbolic links are not included (it points to {one_line(target, _SHOWN)})"
+                )
             continue
         try:
             now, same = _read(path, known)

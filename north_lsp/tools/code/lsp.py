@@ -109,7 +109,8 @@ async def _problems(args: LspArgs, workspace: Workspace, notices: Notices) -> Ro
     found = told.found
     if paths is not None and not found and not told.known.issuperset(paths):
         notices += [
-            "No language server of the editor has checked this file, so an empty list does not mean that it has no problems."
+            "No language server of the editor has checked this file, so an empty list does not mean that it has no "
+            "problems."
         ]
     worst = _SEVERITIES.index(args.severity) if args.severity is not None else len(_SEVERITIES)
     kept = [problem for problem in found if _SEVERITIES.index(problem.severity) <= worst]
