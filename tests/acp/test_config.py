@@ -166,7 +166,7 @@ async def test_what_disabled_items_names_is_not_used_and_what_is_wrong_in_it_is_
         assert "also names `skill:gone`: not there" in skills
         assert "the setting `disabledItems` names it" in rules
         assert "also names `rule:gone`: not there" in rules
-        assert "take it out there" in await told(client, session, "/rules on off")
+        assert "remove it there" in await told(client, session, "/rules on off")
         assert "There is no command /check" in await told(client, session, "/check")
         refused = await told(client, session, '/config disabledItems ["tool:x"]')
         assert "has item 1, which is not one of rule:<name>, skill:<name>" in refused

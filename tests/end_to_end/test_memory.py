@@ -288,7 +288,7 @@ async def test_nothing_is_remembered_of_a_project_that_is_not_trusted(world: Wor
         await client.request("_north/trust", {"sessionId": session, "trusted": False})
         await prompt(client, session, "Begin")
         await prompt(client, session, "/memory rebuild")
-        assert "not trusted, so nothing of it is remembered" in texts(client)
+        assert "not trusted, so nothing about it is remembered" in texts(client)
     assert len(server.requests) == 1
     assert "Remembered." not in system_of(server)
 

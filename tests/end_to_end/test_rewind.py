@@ -656,7 +656,7 @@ async def test_clients_that_know_north_show_it_anew_and_open_copies(world: World
         assert [text for who, text in rows if who == "user"] == ["first", "/rewind 2"]
         assert rows[-1][1].startswith("The conversation continues from before this prompt")
         await prompt(client, session, "/branch 1")
-        assert "lists do not show it before something is said in it" in texts(client)
+        assert "so it is listed once it has one" in texts(client)
         assert "is among the conversations" not in texts(client)
         await prompt(client, session, "/fork")
         assert "is among the conversations of this project" in texts(client)

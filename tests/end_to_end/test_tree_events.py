@@ -71,7 +71,7 @@ async def test_an_extension_is_told_before_and_after(world: World, server: Model
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ('return {"cancel": True, "reason": "not on Fridays"}', "watch.py keeps it there: not on Fridays"),
+        ('return {"cancel": True, "reason": "not on Fridays"}', "watch.py prevented this: not on Fridays"),
         ("raise KeyError('x')", r"watch.py failed to handle `session_before_tree` \(KeyError: 'x'\); fix it"),
         ("return 7", "watch.py answered `session_before_tree` with something that is not a dict"),
         ('return {"summary": {"summary": 7}}', "watch.py supplied a summary that is not"),

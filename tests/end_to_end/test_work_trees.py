@@ -131,7 +131,7 @@ async def test_what_the_user_changes_meanwhile_stays_and_conflicts_are_told(
     assert len(shown) == 1
     assert "notes.txt: line 10" in told(server)
     assert "line ten by the agent" in told(server)
-    assert any("your text stays" in json.dumps(one) and "line 10" in json.dumps(one) for one in client.updates)
+    assert any("your version is kept" in json.dumps(one) and "line 10" in json.dumps(one) for one in client.updates)
 
 
 async def test_single_hunks_of_the_proposal_can_be_rejected(repository: World, server: ModelServer) -> None:

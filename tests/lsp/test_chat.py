@@ -336,7 +336,7 @@ async def test_a_question_that_is_not_whole_in_the_document_is_not_answered_ther
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: ">     touch made; rm -f nothing" in client.text(uri))
         client.set(uri, client.text(uri).replace("touch made; rm -f nothing", "ls"))
-        with pytest.raises(Failed, match="not whole in the document"):
+        with pytest.raises(Failed, match="incomplete in the document"):
             await client.press((await client.lenses(uri))["Run"])
         await client.press((await client.lenses(uri))["Stop"])
         await idle(client)
