@@ -58,7 +58,7 @@ SOURCES: Mapping[SourceId, Source] = {
     "opencode": Source("opencode", 40),
     "mcp-json": Source("`mcp.json`", 20),
     "custom": Source("the settings' folders", 20),
-    "builtin": Source("what North brings along", 0),
+    "builtin": Source("what is bundled with North", 0),
 }
 """All sources of all kinds. Of two with the same priority the one further up goes first."""
 _PLACES = {id: at for at, id in enumerate(SOURCES)}
@@ -109,7 +109,7 @@ class Kind(ABC, Generic[_Item]):
 
     def via(self, item: _Item) -> str:
         """Say for people whose folder an item comes from, and whether that is the project's or the user's; empty for
-        what North brings along."""
+        what is bundled with North."""
         source = self.source(item)
         return "" if source == "builtin" else f"via {SOURCES[source].title}, {self.level(item)}"
 

@@ -148,7 +148,7 @@ def _form(call_id: str, questions: Sequence[UserQuestion]) -> Form:
                 f"q{at}", question.text, options, required=False, default=default, several=question.several
             )
             fields.append(chosen)
-            detail = "Takes the place of the choice above." if not question.several else ""
+            detail = "Replaces the choice above." if not question.several else ""
         title = _OTHER if question.options else question.text
         fields.append(TextField(f"q{at}_own", title, detail, required=False, most=_MAX_ANSWER))
     message = questions[0].text if len(questions) == 1 else f"North has {len(questions)} questions."

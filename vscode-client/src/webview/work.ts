@@ -86,7 +86,7 @@ function heldOf({ name, held: why }: Workflow): HTMLElement[] {
   if (why === undefined) return [];
   if (why.spent !== undefined) return [hint("warning", t("Not run again in this phase, since it failed too often: {0}", why.spent.join(", ")))];
   const left = [
-    why.callsLeft === undefined ? "" : t("{0} calls that read are left.", why.callsLeft),
+    why.callsLeft === undefined ? "" : t("{0} read-only calls are left.", why.callsLeft),
     why.roundsLeft === undefined ? "" : t("{0} rounds of questions are left.", why.roundsLeft),
   ];
   return [hint("lock", [t("Edits and commands wait until {0} has ended; only its own documents are written.", name), ...left].filter((part) => part !== "").join(" "))];
