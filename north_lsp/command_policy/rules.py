@@ -24,7 +24,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.paths import Roots
 
-NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
+NO_SANDBOX = "no sandbox here: only plain reading runs without asking"
 _MAX_RULES = 1000
 _PIPES = ("|", "|&")
 _NUMBER = lazy_pattern(r"-[0-9]{1,9}")

@@ -373,7 +373,7 @@ async def test_without_a_summary_nothing_moves(world: World, server: ModelServer
             with pytest.raises(RpcFailure, match=said):
                 await client.request("_north/sessions/rewind", {**where, **params})
         server.script(answer(Say(" \n ")))
-        with pytest.raises(RpcFailure, match="there is no summary, so the conversation is where it was") as refused:
+        with pytest.raises(RpcFailure, match="there is no summary, so the conversation has not moved") as refused:
             await client.request("_north/sessions/rewind", {**where, "summarize": True})
         assert refused.value.code == -32600
         for cancel in ("$/cancel_request", "session/cancel"):
@@ -425,7 +425,7 @@ async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server:
         server.script(*(answer(Say(f"{word}.")) for word in ("One", "Two", "Three")))
         for text in ("first", "second", "third"):
             await prompt(client, session, text)
-        assert "The conversation is where it was." in await type_("/rewind 3", "stay")
+        assert "The conversation has not moved." in await type_("/rewind 3", "stay")
         assert "The conversation continues from before this prompt" in await type_("/rewind 3", "none")
         server.script(answer(Say("Two was said.")))
         said = await type_("/rewind 2", "summarize")

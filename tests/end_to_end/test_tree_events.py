@@ -86,7 +86,7 @@ async def test_one_that_cancels_or_fails_keeps_the_conversation_and_the_files(
         await two_edits(client, server, session)
         (_, second) = prompts(client)
         before, text = tree(world), path.read_text()
-        with pytest.raises(RpcFailure, match=f"the conversation stays where it is: the extension .*{says}"):
+        with pytest.raises(RpcFailure, match=f"the conversation does not move: the extension .*{says}"):
             await rewind(client, session, second, what="both")
         assert (tree(world), path.read_text()) == (before, text)
     assert [name for name, _ in told(world)] == ["before"]

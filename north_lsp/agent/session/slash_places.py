@@ -57,7 +57,7 @@ class PlacesHost:
                     case "none":
                         pass
                     case _:
-                        return Reply("The conversation is where it was.")
+                        return Reply("The conversation has not moved.")
             gone = await navigation.go(id, cast("What", what), cast(Conflicts, conflicts), summary)
         then = partial(navigation.show_again, gone.draft) if gone.moved else None
         return Reply(_gone(gone, what, id), then=then)

@@ -21,7 +21,7 @@ class KeptByExtension(ValueError):
     """An extension keeps the conversation where it is; the text says which one, and why."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"the conversation stays where it is: {why}")
+        super().__init__(f"the conversation does not move: {why}")
 
 
 class TreeEvents:

@@ -149,8 +149,8 @@ def _in_folder(
 
 @cache
 def bundled() -> tuple[Definition, ...]:
-    """Read the agents that are bundled with North. `just generate` has read their heads: the YAML library is not loaded for
-    the first answer only for them."""
+    """Read the agents that are bundled with North. `just generate` has read their heads: the YAML library is not loaded
+    for the first answer only for them."""
     heads = json.loads(_HEADS.read_text("utf-8"))
     found = []
     for path in sorted(_BUNDLED.glob("*.md")):

@@ -1,4 +1,4 @@
-"""What runs without a question, from the call of `shell_run` to its result, in the real sandbox."""
+"""What runs without asking, from the call of `shell_run` to its result, in the real sandbox."""
 
 import os
 from collections.abc import AsyncIterator
