@@ -625,7 +625,7 @@ async def test_slash_commands_do_it_for_every_client(world: World, server: Model
             "Change one",
             "Change three",
         ]
-        assert "No place" not in await type_("/label")
+        assert "No entry" not in await type_("/label")
         for text, relation in (("/branch 2", "branch"), ("/fork", "fork")):
             said = await type_(text)
             (id,) = [

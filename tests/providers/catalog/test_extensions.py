@@ -77,7 +77,9 @@ async def test_those_that_the_settings_name_count_too_each_once(world: World) ->
     async with inside(world.environ) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/extensions") == "end_turn"
-        await client.wait_update(lambda update: f"he setting `extensions` names {named[-1]}: not there" in str(update))
+        await client.wait_update(
+            lambda update: f"he setting `extensions` names {named[-1]}, which does not exist" in str(update)
+        )
         names = re.findall(r"^- `(.*?)`", texts(client), re.MULTILINE)
         assert names == ["own", "one", "three", "two", "package"]
     ran = sorted(path.relative_to(world.folder).as_posix() for path in world.folder.rglob("*.py.ran"))
