@@ -605,7 +605,7 @@ async def test_slash_commands_do_it_for_every_client(world: World, server: Model
 
         listed = await type_("/rewind")
         assert "1. Change one\n2. Change two\n" in listed
-        assert "is called **before the second**" in await type_("/label before the second")
+        assert "is labeled **before the second**" in await type_("/label before the second")
         tree = await type_("/tree no-tools")
         assert "you: Change two" in tree
         assert "[before the second]" in tree
