@@ -163,9 +163,9 @@ async def test_what_disabled_items_names_is_not_used_and_what_is_wrong_in_it_is_
         await told(client, session, f"/config disabledItems {names}")
         skills, rules = await told(client, session, "/skills"), await told(client, session, "/rules")
         assert "Not used: the setting `disabledItems` names it" in skills
-        assert "also names `skill:gone`: not there" in skills
+        assert "also names `skill:gone`, which does not exist" in skills
         assert "the setting `disabledItems` names it" in rules
-        assert "also names `rule:gone`: not there" in rules
+        assert "also names `rule:gone`, which does not exist" in rules
         assert "remove it there" in await told(client, session, "/rules on off")
         assert "There is no command /check" in await told(client, session, "/check")
         refused = await told(client, session, '/config disabledItems ["tool:x"]')

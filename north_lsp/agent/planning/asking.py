@@ -43,7 +43,7 @@ class Answer:
         parts = [f"Chosen: {', '.join(self.chosen)}"] if self.chosen else []
         parts += [f"Own answer: {self.own}"] if self.own else []
         parts += [_NEXT] if self.later else []
-        late = " (no answer in time: this was chosen automatically)" if self.automatic else ""
+        late = " (nobody answered in time: this was chosen automatically)" if self.automatic else ""
         late = " (time ran out before the user had finished choosing)" if self.unfinished else late
         return ("; ".join(parts) or "no answer") + late
 

@@ -57,7 +57,7 @@ async def test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_s
     async with inside(world.environ) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/extensions") == "end_turn"
-        said = "he setting `disabledExtensions` names extension-module:gone: not there"
+        said = "he setting `disabledExtensions` names extension-module:gone, which does not exist"
         await client.wait_update(lambda update: said in str(update))
         (off,) = [row for row in texts(client).splitlines() if row.startswith("- `off`")]
         assert off.endswith("Not used: the setting `disabledExtensions` names it")
