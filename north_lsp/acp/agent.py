@@ -28,12 +28,12 @@ from north_lsp.acp.servers import take_servers
 from north_lsp.acp.settings_watch import watch_settings
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
-from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, SessionFactory
-from north_lsp.agent.session.moved_folders import MovedFolders
-from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
+from north_lsp.agent.session.opening.moved_folders import MovedFolders
+from north_lsp.agent.session.opening.other_folders import OtherProject, UnlikeFolder
+from north_lsp.agent.session.process.environment import Environment
+from north_lsp.agent.session.process.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
@@ -47,7 +47,7 @@ OWN_BEGINNINGS = ("_", "auth/", "providers/", "session/")
 """The methods that are ACP's on any connection, and how the others of them begin."""
 
 if TYPE_CHECKING:
-    from north_lsp.agent.session.conversations import Conversations
+    from north_lsp.agent.session.library.conversations import Conversations
 
 _UNSENT_LENGTH = 2000
 
@@ -106,7 +106,7 @@ class AcpAgent:
 
     @cached_property
     def _conversations(self) -> "Conversations":
-        from north_lsp.agent.session.conversations import Conversations
+        from north_lsp.agent.session.library.conversations import Conversations
 
         return Conversations(self._environment.locations)
 
@@ -114,7 +114,7 @@ class AcpAgent:
         """Return what answers a request. The methods that no conversation needs in order to begin are loaded with the
         first of them."""
         if method not in self._methods and not self._has_all:
-            from north_lsp.acp.more_methods import Served, more_methods
+            from north_lsp.acp.methods import Served, more_methods
 
             served = Served(
                 self._session, self._sessions, self._conversations, self._end_one, self._allowed, self._client
@@ -266,7 +266,7 @@ class AcpAgent:
             if session is not None and not session.is_closed:
                 return session
             if shown is not None:
-                from north_lsp.agent.session.early_replay import show_beginning
+                from north_lsp.agent.session.replay.early_replay import show_beginning
 
                 shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
@@ -328,7 +328,7 @@ class AcpAgent:
         unsent: Sequence[QueuedPromptText] = (),
         more: Callable[[], Sequence[Event]] = tuple,
     ) -> None:
-        session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
+        session.remembering.shown_in(read.north_text(params, "windowId"))
         of_servers = take_servers(session, params, self._editor_servers)
 
         async def announce() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from north_lsp.acp import params as read
 from north_lsp.acp.refusals import unknown_session
-from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.library.conversations import Conversations
 from north_lsp.agent.session.session import Session
 from north_lsp.rpc.messages import Params
 from north_lsp.rpc.peer import Call, Handler

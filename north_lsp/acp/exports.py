@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from north_lsp.acp import params as read
 from north_lsp.acp.refusals import refusal
-from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.exporting import Exports, Wanted, stored_exports
+from north_lsp.agent.session.keeping.exporting import Exports, Wanted, stored_exports
+from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.session import Session
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params

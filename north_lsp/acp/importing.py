@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from north_lsp.acp import params as read
-from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.library.conversations import Conversations
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler

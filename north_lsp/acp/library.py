@@ -5,7 +5,7 @@ from typing import Any
 
 from north_lsp.acp import params as read
 from north_lsp.acp.refusals import unknown_session
-from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
+from north_lsp.agent.session.library.library import Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params

@@ -6,7 +6,7 @@ import binascii
 import json
 
 from north_lsp.acp import params as read
-from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.library.conversations import Conversations
 from north_lsp.rpc.messages import Params, invalid_params
 from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.conversation_index import Archived

@@ -9,7 +9,7 @@ from north_lsp.acp.elicitation import Elicitation
 from north_lsp.acp.initialize import KEY_METHOD, SIGN_IN_METHOD, Client
 from north_lsp.acp.signing_in import sign_in_for
 from north_lsp.agent.models.keys import UserKeys
-from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.process.environment import Environment
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.rpc.messages import AUTH_REQUIRED, INTERNAL_ERROR, Params, RpcError, invalid_params

@@ -3,9 +3,9 @@
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.editor import UserInterface
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.session.asking import Questions
-from north_lsp.agent.session.moved_folders import MovedFolders
-from north_lsp.agent.session.other_folders import UnlikeFolder, is_agreed
+from north_lsp.agent.session.opening.moved_folders import MovedFolders
+from north_lsp.agent.session.opening.other_folders import UnlikeFolder, is_agreed
+from north_lsp.agent.session.process.asking import Questions
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RpcError

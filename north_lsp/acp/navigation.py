@@ -9,8 +9,8 @@ from north_lsp.acp.checkpoints import CONFLICTS, outcome
 from north_lsp.acp.drafts import draft_blocks
 from north_lsp.acp.refusals import refusal
 from north_lsp.agent.log.tree import Row, find_filter
-from north_lsp.agent.session.conversations import Conversations
-from north_lsp.agent.session.navigation import Copied, What
+from north_lsp.agent.session.library.conversations import Conversations
+from north_lsp.agent.session.navigation.navigation import Copied, What
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from north_lsp.acp import params as read
-from north_lsp.agent.session.mentioning import FoundName
+from north_lsp.agent.session.completion.mentioning import FoundName
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import Params

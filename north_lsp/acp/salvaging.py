@@ -2,7 +2,7 @@
 
 from north_lsp.acp import params as read
 from north_lsp.acp.refusals import unknown_session
-from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.library.conversations import Conversations
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError
 from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.conversation import UnknownConversation

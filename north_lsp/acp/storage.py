@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from north_lsp.acp import params as read
-from north_lsp.agent.session.kept_data import KeptData
+from north_lsp.agent.session.keeping.kept_data import KeptData
 from north_lsp.rpc.messages import Params, invalid_params
 from north_lsp.rpc.peer import Call, Handler
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from north_lsp.acp import params as read
 from north_lsp.acp.library import summary_row
-from north_lsp.agent.session.library import NoConversation, SeveralConversations
-from north_lsp.agent.session.trash import Trash
+from north_lsp.agent.session.library.library import NoConversation, SeveralConversations
+from north_lsp.agent.session.library.trash import Trash
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError
 from north_lsp.rpc.peer import Call, Handler

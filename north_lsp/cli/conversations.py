@@ -11,9 +11,9 @@ import anyio
 
 from north_lsp.agent.log.entries import logged
 from north_lsp.agent.log.export import as_markdown
-from north_lsp.agent.session.conversations import Conversations
-from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
-from north_lsp.agent.session.trash import Trash
+from north_lsp.agent.session.library.conversations import Conversations
+from north_lsp.agent.session.library.library import Library, NoConversation, Scope, SeveralConversations
+from north_lsp.agent.session.library.trash import Trash
 from north_lsp.cli.talking import agrees, complain
 from north_lsp.display import ago, counted, money, one_line, visible
 from north_lsp.lazy_dataclass import dataclass

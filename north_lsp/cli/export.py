@@ -8,7 +8,7 @@ from pathlib import Path
 from north_lsp.agent.exports.export import Format, as_format, default_name, format_for, render, source_of
 from north_lsp.agent.exports.target import find_target, write_target
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.session.exporting import find_log, mask_of, private_folders, read_log
+from north_lsp.agent.session.keeping.exporting import find_log, mask_of, private_folders, read_log
 from north_lsp.cli.talking import agrees, complain
 from north_lsp.display import visible
 from north_lsp.errors import ToolError

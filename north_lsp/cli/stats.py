@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from north_lsp.agent.edits.totals import totals_in_words
 from north_lsp.agent.exports.statistics import in_words
-from north_lsp.agent.session.exporting import find_log, summed_up
+from north_lsp.agent.session.keeping.exporting import find_log, summed_up
 from north_lsp.cli.conversations import find_id
 from north_lsp.cli.talking import complain
 from north_lsp.display import counted

@@ -13,8 +13,8 @@ import anyio
 from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.ports.events import Event
-from north_lsp.agent.session.conversations import Conversations
-from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.library.conversations import Conversations
+from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, sentence, visible
 from north_lsp.lsp import chat_text

@@ -10,11 +10,11 @@ import anyio
 
 from north_lsp.agent.log.prompt import Part
 from north_lsp.agent.ports.events import ConversationCopied, ConversationWanted, Event, Notice
-from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.factory import SessionFactory
-from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder, is_agreed
+from north_lsp.agent.session.opening.other_folders import OtherProject, UnlikeFolder, is_agreed
+from north_lsp.agent.session.process.asking import Questions
+from north_lsp.agent.session.process.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass

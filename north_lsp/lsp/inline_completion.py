@@ -6,8 +6,8 @@ from typing import Any
 
 import anyio
 
-from north_lsp.agent.session.code_completion import CodeCompletion
-from north_lsp.agent.session.next_edit import NextEdit
+from north_lsp.agent.session.completion.code_completion import CodeCompletion
+from north_lsp.agent.session.completion.next_edit import NextEdit
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.lsp.conversation import CurrentConversation

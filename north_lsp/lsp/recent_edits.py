@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from north_lsp.agent.session.next_edit import RecentEdit
+from north_lsp.agent.session.completion.next_edit import RecentEdit
 from north_lsp.workspace.edit.positions import lines_of
 
 _MOST = 5

@@ -8,8 +8,8 @@ import anyio
 
 from north_lsp import systems
 from north_lsp.agent.log.prompt import TextPart
-from north_lsp.agent.session.conversations import Conversations
-from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.library.conversations import Conversations
+from north_lsp.agent.session.process.environment import Environment
 from north_lsp.lsp import file_actions
 from north_lsp.lsp.chat import Chat
 from north_lsp.lsp.chat_features import ChatFeatures

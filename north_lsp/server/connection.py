@@ -33,9 +33,9 @@ from north_lsp.agent.ports.servers import Connect, Connection, Listener, ServerS
 from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
-from north_lsp.agent.session.environment import Environment, ProcessParts
 from north_lsp.agent.session.factory import Defaults, SessionFactory
-from north_lsp.agent.session.switching import Switches
+from north_lsp.agent.session.process.environment import Environment, ProcessParts
+from north_lsp.agent.session.process.switching import Switches
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
@@ -305,7 +305,7 @@ async def _warm_up(
     try:
         await anyio.sleep(_WARM_UP_AFTER_SECONDS)
         await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
-        await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring", abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.services.wiring", abandon_on_cancel=True)
         times.reached("tools")
         with contextlib.suppress(Exception):  # the first prompt reports what is wrong
             await providers.get(defaults.model)

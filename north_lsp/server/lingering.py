@@ -11,7 +11,7 @@ import anyio
 
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.session import Session
 from north_lsp.rpc.peer import Peer
 from north_lsp.server.ending import Ending

@@ -1,6 +1,6 @@
 """Declares the settings of `<config>/config.json`: each once, as a field of a frozen dataclass, with all there is to
 know about it. Reading and its problems (`settings_reader.py`), what waits for a restart, the JSON Schema
-(`settings_schema.py`) and the page `docs/settings.md` are generic code over these declarations.
+(`settings_json_schema.py`) and the page `docs/settings.md` are generic code over these declarations.
 
 The file is read before the first conversation can open. Loading pydantic takes 60 ms of processor time, its core alone
 14 ms and `annotated_types` 7 ms; reading the whole file with the standard library takes 1.4 ms. So nothing here imports

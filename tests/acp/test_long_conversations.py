@@ -11,9 +11,9 @@ import anyio.lowlevel
 import pytest
 
 from benchmarks.loading import ID, write_log
-from north_lsp.agent.session.early_replay import show_beginning
-from north_lsp.agent.session.exporting import read_log
-from north_lsp.agent.session.replay import show_path
+from north_lsp.agent.session.keeping.exporting import read_log
+from north_lsp.agent.session.replay.early_replay import show_beginning
+from north_lsp.agent.session.replay.replay import show_path
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.builtin import builtin_tools
 from tests.end_to_end.world import World, make_world

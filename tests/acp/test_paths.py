@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.agent.session import mentioning
+from north_lsp.agent.session.completion import mentioning
 from tests.acp.test_conformance import agent, fails, new_session, prompt
 from tests.acp.test_language import LanguageServers, at, opened
 from tests.end_to_end.test_turns import conversation

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.session.next_edit import NextEdit, RecentEdit, part_around, predicted, question
+from north_lsp.agent.session.completion.next_edit import NextEdit, RecentEdit, part_around, predicted, question
 
 TEXT = "def total(items):\n    return sum(items)\n\n\nprint(sum_of([1]))\n"
 RENAMED = TEXT.replace("sum_of", "total")

@@ -21,7 +21,7 @@ from north_lsp.agent.costs.account import Account
 from north_lsp.agent.edits import review as edits
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.session.preparing import Preparation
+from north_lsp.agent.session.turns.preparing import Preparation
 from north_lsp.agent.shell import run as commands
 from north_lsp.agent.shell.approve import CommandApprover
 from north_lsp.agent.turn.arriving_calls import ArrivingCalls

@@ -12,7 +12,7 @@ import pytest
 
 from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.ports.events import QueueChanged
-from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.keeping.saved import SavedConversation
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
 from tests.end_to_end.test_faults import configure, entries, fail, opened, prompt, sent, texts
 from tests.end_to_end.test_turns import conversation, text_blocks

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from north_lsp.agent.session import closing
+from north_lsp.agent.session.keeping import closing
 from north_lsp.agent.turn.turn import Turn
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.conversation import Conversation

@@ -12,7 +12,7 @@ import pytest
 
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.ports.events import Event
-from north_lsp.agent.session.slash_host import SessionHost
+from north_lsp.agent.session.commands.slash_host import SessionHost
 from north_lsp.errors import ToolError
 from north_lsp.slash.base import CommandError
 from north_lsp.slash.parsing import Invocation

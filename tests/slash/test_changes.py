@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from north_lsp.agent.edits.undo import Plan
-from north_lsp.agent.session.exporting import Exports
-from north_lsp.agent.session.slash_host import SessionHost
+from north_lsp.agent.session.commands.slash_host import SessionHost
+from north_lsp.agent.session.keeping.exporting import Exports
 from north_lsp.slash.base import CommandError
 from north_lsp.slash.parsing import find_command
 from north_lsp.slash.registry import Commands

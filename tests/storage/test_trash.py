@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from north_lsp.agent.session.trash import Trash
+from north_lsp.agent.session.library.trash import Trash
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.disk_log import DiskLog
 from north_lsp.storage.janitor import clear

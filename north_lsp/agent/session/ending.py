@@ -9,9 +9,9 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.session.closing import Closing
+from north_lsp.agent.session.keeping.closing import Closing
+from north_lsp.agent.session.keeping.saved import SavedConversation
 from north_lsp.agent.session.running_work import RunningWork
-from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.log_state import LEFT

@@ -26,14 +26,14 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.masking import is_on, secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
-from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.left_turn import LeftTurn
-from north_lsp.agent.session.opened import Start, Stored
-from north_lsp.agent.session.other_folders import place_of
+from north_lsp.agent.session.keeping.unsaved import NOT_SAVED, saves
+from north_lsp.agent.session.opening.left_turn import LeftTurn
+from north_lsp.agent.session.opening.opened import Start, Stored
+from north_lsp.agent.session.opening.other_folders import place_of
+from north_lsp.agent.session.opening.unveiling import unveil
+from north_lsp.agent.session.process.environment import Environment
+from north_lsp.agent.session.process.switching import Switches
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.session.switching import Switches
-from north_lsp.agent.session.unsaved import NOT_SAVED, saves
-from north_lsp.agent.session.unveiling import unveil
 from north_lsp.display import counted
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice

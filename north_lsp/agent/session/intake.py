@@ -7,17 +7,17 @@ import anyio
 
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.prompt import Part, is_blank
-from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.learning import Learning
-from north_lsp.agent.session.left_turn import LeftTurn
-from north_lsp.agent.session.memory import Memory
-from north_lsp.agent.session.read_only import way_out
-from north_lsp.agent.session.remembering import Remembering
+from north_lsp.agent.session.commands.slash_commands import SlashCommands
+from north_lsp.agent.session.keeping.remembering import Remembering
+from north_lsp.agent.session.learning.learning import Learning
+from north_lsp.agent.session.learning.memory import Memory
+from north_lsp.agent.session.opening.left_turn import LeftTurn
+from north_lsp.agent.session.opening.read_only import way_out
+from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.running_work import RunningWork
+from north_lsp.agent.session.services.shell import SessionShell
 from north_lsp.agent.session.sharing import Sharing
-from north_lsp.agent.session.shell import SessionShell
-from north_lsp.agent.session.slash_commands import SlashCommands
-from north_lsp.agent.session.turns import Turns
+from north_lsp.agent.session.turns.turns import Turns
 from north_lsp.agent.shell.own_command import nothing_to_run, parse_own_command
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Stopped
 from north_lsp.storage.errors import ConversationBusy

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from north_lsp.agent.edits.checkpoints import Checkpoints
     from north_lsp.agent.log.log import Log
-    from north_lsp.agent.session.code_completion import CodeCompletion
-    from north_lsp.agent.session.compacting import CompactedSession, Compacting
-    from north_lsp.agent.session.environment import Environment
-    from north_lsp.agent.session.exporting import Exports
+    from north_lsp.agent.session.completion.code_completion import CodeCompletion
+    from north_lsp.agent.session.keeping.exporting import Exports
     from north_lsp.agent.session.live import LiveSession
-    from north_lsp.agent.session.model_turns import TurnMeans
-    from north_lsp.agent.session.navigation import MovingSession, Navigation
-    from north_lsp.agent.session.surroundings import ModelSurroundings
+    from north_lsp.agent.session.navigation.navigation import MovingSession, Navigation
+    from north_lsp.agent.session.process.environment import Environment
+    from north_lsp.agent.session.services.surroundings import ModelSurroundings
+    from north_lsp.agent.session.turns.compacting import CompactedSession, Compacting
+    from north_lsp.agent.session.turns.model_turns import TurnMeans
 
     class _Whole(LiveSession, MovingSession, CompactedSession, Protocol):
         _log: Log
@@ -33,7 +33,7 @@ class OnDemand:
     @cached_property
     def exports(self) -> "Exports":
         """Exports of the conversation."""
-        from north_lsp.agent.session.exporting import Exports
+        from north_lsp.agent.session.keeping.exporting import Exports
 
         one = self._whole
         return Exports(one._log, one.roots[0], one._environment, lambda: one._surroundings.exported(one.mode))
@@ -41,9 +41,9 @@ class OnDemand:
     @cached_property
     def navigation(self) -> "Navigation":
         """Going back, branches and copies."""
-        from north_lsp.agent.session.branch_summary import BranchSummaries
-        from north_lsp.agent.session.drafts import DraftMaker
-        from north_lsp.agent.session.navigation import Navigation
+        from north_lsp.agent.session.navigation.branch_summary import BranchSummaries
+        from north_lsp.agent.session.navigation.drafts import DraftMaker
+        from north_lsp.agent.session.navigation.navigation import Navigation
 
         one = self._whole
         drafts = DraftMaker(one.workspace.roots, one._checkpoints.content)
@@ -62,14 +62,14 @@ class OnDemand:
     @cached_property
     def compacting(self) -> "Compacting":
         """Summaries that the user asks for."""
-        from north_lsp.agent.session.compacting import Compacting
+        from north_lsp.agent.session.turns.compacting import Compacting
 
         return Compacting(self._whole, self._whole._means, self._whole._surroundings)
 
     @cached_property
     def code_completion(self) -> "CodeCompletion":
         """Completions of code, and next edits."""
-        from north_lsp.agent.session.code_completion import CodeCompletion
+        from north_lsp.agent.session.completion.code_completion import CodeCompletion
 
         one = self._whole
         return CodeCompletion(one._means, one.choice, lambda: one.workspace)

@@ -31,36 +31,36 @@ from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.secrets.notice import secrets_notice
-from north_lsp.agent.session.agents import Agents
-from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.commands.slash_commands import SlashCommands
+from north_lsp.agent.session.completion.mentioning import Mentioning
 from north_lsp.agent.session.configuration import Configuration
-from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.ending import Ending
-from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.goal_and_work import GoalAndWork
 from north_lsp.agent.session.intake import PromptIntake
-from north_lsp.agent.session.learning import Learning
-from north_lsp.agent.session.left_turn import LeftTurn
+from north_lsp.agent.session.keeping.remembering import Remembering
+from north_lsp.agent.session.keeping.saved import SavedConversation
+from north_lsp.agent.session.learning.learning import Learning
+from north_lsp.agent.session.learning.memory import Memory
 from north_lsp.agent.session.looking import look
-from north_lsp.agent.session.memory import Memory
-from north_lsp.agent.session.mentioning import Mentioning
-from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.on_demand import OnDemand
-from north_lsp.agent.session.opened import Start, Stored
-from north_lsp.agent.session.preparing import Preparation
-from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
-from north_lsp.agent.session.read_only import way_out
-from north_lsp.agent.session.remembering import Remembering
-from north_lsp.agent.session.replay import Show, show_path
+from north_lsp.agent.session.opening.left_turn import LeftTurn
+from north_lsp.agent.session.opening.opened import Start, Stored
+from north_lsp.agent.session.opening.read_only import way_out
+from north_lsp.agent.session.process.asking import Questions
+from north_lsp.agent.session.process.environment import Environment
+from north_lsp.agent.session.replay.replay import Show, show_path
 from north_lsp.agent.session.running_work import RunningWork
-from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.agent.session.servers import end_together, session_servers
-from north_lsp.agent.session.settings import SessionSettings
+from north_lsp.agent.session.services.servers import end_together, session_servers
+from north_lsp.agent.session.services.settings import SessionSettings
+from north_lsp.agent.session.services.shell import SessionShell
+from north_lsp.agent.session.services.surroundings import ModelSurroundings
 from north_lsp.agent.session.sharing import Sharing
-from north_lsp.agent.session.shell import SessionShell
-from north_lsp.agent.session.slash_commands import SlashCommands
-from north_lsp.agent.session.surroundings import ModelSurroundings
-from north_lsp.agent.session.turns import Turns
+from north_lsp.agent.session.tasks.agents import Agents
+from north_lsp.agent.session.turns.delivery import PromptDelivery
+from north_lsp.agent.session.turns.model_turns import ModelTurns, TurnMeans
+from north_lsp.agent.session.turns.preparing import Preparation
+from north_lsp.agent.session.turns.prompts import Prompts, UnsentPrompts
+from north_lsp.agent.session.turns.turns import Turns
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, Row
@@ -73,7 +73,7 @@ from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
-    from north_lsp.agent.session.python_commands import PythonCommands
+    from north_lsp.agent.session.commands.python_commands import PythonCommands
     from north_lsp.shell.jobs import Jobs
     from north_lsp.slash.host import Host
     from north_lsp.tools.base import Tool
@@ -348,17 +348,17 @@ class Session(OnDemand):
             await self._editor.show(event)
 
     def _slash_host(self) -> "Host":
-        from north_lsp.agent.session.slash_host import SessionHost
+        from north_lsp.agent.session.commands.slash_host import SessionHost
 
         return SessionHost(self, self._log, self._editor, self._environment)
 
     def _python_commands(self) -> "PythonCommands":
-        from north_lsp.agent.session.python_commands import PythonCommands
+        from north_lsp.agent.session.commands.python_commands import PythonCommands
 
         return PythonCommands(self, self._log, self._editor, self._environment.locations)
 
     async def _mentioned_page(self, address: str) -> str:
-        from north_lsp.agent.session.mentioned_pages import MentionedPages
+        from north_lsp.agent.session.turns.mentioned_pages import MentionedPages
 
         return await MentionedPages(self._log, self._means, self._environment).read(address)
 

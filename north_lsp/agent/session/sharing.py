@@ -14,9 +14,9 @@ import anyio.to_thread
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere, QueuedPromptText
-from north_lsp.agent.session.left_turn import LeftTurn
-from north_lsp.agent.session.prompts import UnsentPrompts
-from north_lsp.agent.session.reading_along import ReadingAlong, Shows
+from north_lsp.agent.session.opening.left_turn import LeftTurn
+from north_lsp.agent.session.replay.reading_along import ReadingAlong, Shows
+from north_lsp.agent.session.turns.prompts import UnsentPrompts
 from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass

@@ -1,6 +1,19 @@
-"""Writing accepted changes to the disk: all or none, never half a file, and never through a link.
+"""Writes accepted changes to the disk: all or none, never half a file, and never through a link.
 
-The order of things is here; what happens to one file is in `placing.py`.
+The steps, and what a crash after each leaves:
+
+1. The journal is written (`journal.py`). Files are as before, and the next process removes the journal.
+2. Missing folders are made, and new contents are written beside their files, under names of their own. Files are as
+   before, and the next process removes these names and folders.
+3. Other applications are kept out, and each file must still be what its change was made from. The same as after 2.
+4. One file after the other gets its new contents (`placing.py`). Some files are new, and the next process puts back the
+   old ones, which have kept a second name.
+5. The editor, if it has a part in it, changes the texts that it has open. Where everything is as planned, the next
+   process keeps it; otherwise it puts the files back and has the editor put its texts back.
+6. `Written.keep` marks the journal as done. Everything stays, and the next process clears up.
+7. The second names are removed, then the folders that are to go, then the journal. The next process goes on with it.
+
+Without a journal a crash after 4 leaves some files new; anything but a crash puts them back.
 """
 
 import os

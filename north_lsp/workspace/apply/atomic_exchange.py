@@ -1,4 +1,5 @@
-"""Exchanges two names in one folder in a single step, so that what is displaced can be checked and restored."""
+"""Exchanges two names in one folder in a single system call, so that what is displaced can be checked and restored. A
+crash leaves the names as they were or exchanged, and both files whole."""
 
 import errno
 import os

@@ -1,8 +1,18 @@
 """Keeps an application of several files all or nothing even if the process is killed: a record of what is about to be
 done, written before anything else, from which the next process takes a half-done application back.
 
-A journal is `<id>.json` while it can be undone and `<id>.done` once it is kept; the process that works on it holds its
-lock."""
+The steps, and what a crash after each leaves:
+
+1. The plan is written to `<id>.tmp`, locked and synchronized: nothing was done, and `recover` removes it.
+2. It is renamed to `<id>.json`, and the files are changed (`apply.py`): `recover` takes them back.
+3. `keep` renames it to `<id>.done`: `recover` only clears up.
+4. `end` removes it: nothing is left.
+
+The process that works on a journal holds its lock, so that others leave it alone. `recover` puts back what was changed,
+the last file first, but never over what somebody has written since; then it removes the names beside the files and the
+folders that were made, and the journal last. A crash during that has it done again from the start: what is done already
+is found as it should be.
+"""
 
 import errno
 import hashlib

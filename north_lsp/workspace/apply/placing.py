@@ -1,4 +1,17 @@
-"""One file of a change: its new contents are written beside it, put into place, and put back if the change fails."""
+"""Puts one file of a change into place, and puts it back if the change fails.
+
+The steps, and what a crash after each leaves at the file's name:
+
+1. `prepare` writes the new contents beside it, with the old file's owner and mode, through to the disk: the old file.
+2. `verify` compares it with what the change was made from: the old file.
+3. `_keep` gives the old file a second name: the old file.
+4. `_swap_in` exchanges it with the new contents in one step, or renames it if it is to go: the new file. Where names
+   cannot be exchanged, it is compared once more and replaced by a rename.
+5. What was displaced is compared. If it is not what the change was made from, since somebody wrote at this very moment,
+   it gets its name back. A crash before that leaves it beside the file, where recovery finds and restores it.
+
+A new file is linked to its name, which never replaces what has appeared there.
+"""
 
 import errno
 import os

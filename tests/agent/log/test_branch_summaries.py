@@ -11,7 +11,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import branch_summary_shown
 from north_lsp.agent.log.transcript import messages_of
 from north_lsp.agent.ports.events import AnswerDelta
-from north_lsp.agent.session import branch_summary
+from north_lsp.agent.session.navigation import branch_summary
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from tests.agent.log.test_foreign_logs import MODEL

@@ -34,8 +34,8 @@ _NOT_THE_FILE = {
     "agent/compaction/extension_hooks.py": "what extensions answer",
     "agent/edits/model_report.py": "what a model is told",
     "agent/ports/diagnostics.py": "North's own log",
-    "agent/session/slash_host.py": "the file of all costs",
-    "agent/session/tree_events.py": "what extensions are told",
+    "agent/session/commands/slash_host.py": "the file of all costs",
+    "agent/session/navigation/tree_events.py": "what extensions are told",
 }
 
 

@@ -12,7 +12,7 @@ from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
-from north_lsp.agent.session.navigation import fork
+from north_lsp.agent.session.navigation.navigation import fork
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.copying import branch, hand_over
 from north_lsp.storage.locations import Locations

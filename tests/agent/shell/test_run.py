@@ -25,7 +25,7 @@ from north_lsp.agent.ports.events import CallRunning, Event
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.session.call_wiring import SessionTools
+from north_lsp.agent.session.services.call_wiring import SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.command_policy.allowed import Rule
 from north_lsp.providers.base import ToolCall

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.agent.session.trees import _removed
+from north_lsp.agent.session.tasks.trees import _removed
 from north_lsp.agent.subagents import tree_changes, work_tree
 from north_lsp.agent.subagents.tree_changes import changes_of
 from north_lsp.agent.subagents.work_tree import WorkTree, clear_left_trees, make_tree

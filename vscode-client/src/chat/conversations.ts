@@ -191,8 +191,9 @@ export class Conversations implements vscode.Disposable, Worker {
   async close(conversation: Conversation): Promise<void> {
     const inTab = this.tabs.find(({ session }) => session === conversation.session);
     if (inTab === undefined) return conversation.session.renew();
-    await inTab.session.leave();
-    inTab.tab.dispose();
+    const closed = inTab.session.leave();
+    inTab.tab.dispose(); // without waiting for a server that may hang
+    await closed;
   }
 
   async askPermissions(): Promise<void> {

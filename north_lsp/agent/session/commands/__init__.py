@@ -1,0 +1,1 @@
+"""A live session, as slash commands see it."""

@@ -1,0 +1,1 @@
+"""A conversation is kept: saved, named, found again, exported, closed in time."""

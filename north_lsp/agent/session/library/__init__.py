@@ -1,0 +1,1 @@
+"""The stored conversations of all projects."""

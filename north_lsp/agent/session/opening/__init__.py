@@ -1,0 +1,1 @@
+"""What a session is opened with, and what stands in the way of opening a conversation."""

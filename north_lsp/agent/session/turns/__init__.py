@@ -1,0 +1,1 @@
+"""Prompts on their way into turns, and the turns of a session one after the other."""
