@@ -76,4 +76,4 @@ bench:
     {{bin}}/python -m benchmarks.loading
     {{bin}}/python -m benchmarks.rounds
     {{bin}}/python -m benchmarks.life
-    {{bin}}/python -m benchmarks.neighbours
+    {{bin}}/python -m benchmarks.neighbors

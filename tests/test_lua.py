@@ -24,13 +24,13 @@ def test_messages_are_told_by_what_makes_them_fit_on_the_screen(path: Path) -> N
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ('local t = { a = 1, ["a"] = 2 }', "line 1: the key a is there twice"),
+        ('local t = { a = 1, ["a"] = 2 }', "line 1: the key a occurs twice"),
         (
             "local t = {\n  f = function(x)\n    local b, c = x, 1\n  end,\n  f = 1,\n}",
             "line 5: the key f",
         ),
-        ("local M = {}\nfunction M.f() end\nfunction M.f() end", "line 3: the function M.f is there twice"),
-        ("local function f() end\nlocal function f() end", "line 2: the function f is there twice"),
+        ("local M = {}\nfunction M.f() end\nfunction M.f() end", "line 3: the function M.f occurs twice"),
+        ("local function f() end\nlocal function f() end", "line 2: the function f occurs twice"),
         ("local function f()\n  return root\nend", "line 2: root is not the name of anything here"),
         ("for _, one in pairs({}) do\n  print(one)\nend\nprint(one)", "line 4: one is not"),
         ("if true then\n  local a = 1\n  print(a)\nelse\n  print(a)\nend", "line 5: a is not"),

@@ -42,7 +42,7 @@ def notice(level: str, text: str, client: Client) -> dict[str, Any]:
 def failure_in_words(event: CompactionChanged) -> str:
     """Say why there is no summary, and what that means."""
     what = "the full context could not be reduced" if event.reason == "overflow" else "compaction did not succeed"
-    return f"{what}: {event.error}. The conversation is as it was"
+    return f"{what}: {event.error}. The conversation is unchanged"
 
 
 def _update(event: CompactionChanged) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _in_words(event: CompactionChanged) -> str:
         case "done":
             return "The conversation up to here was summarized for the model. Nothing of it is lost"
         case "cancelled":
-            return "Summarizing was cancelled. The conversation is as it was"
+            return "Summarizing was cancelled. The conversation is unchanged"
         case "failed":
             text = failure_in_words(event)
             return text[:1].upper() + text[1:]

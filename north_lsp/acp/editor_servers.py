@@ -75,4 +75,4 @@ class EditorServers:
         connection = params.get("connectionId")
         if isinstance(connection, str) and connection in self._connected and params.get("method") == "ping":
             return {}
-        raise RpcError(METHOD_NOT_FOUND, "North offers this to no server")
+        raise RpcError(METHOD_NOT_FOUND, "North does not offer this method to servers")

@@ -35,7 +35,7 @@ _MAX_TEXT = 16_000
 
 
 class ClientLanguage:
-    """That of one session's client."""
+    """Asks one client's language servers."""
 
     def __init__(self, peer: Peer, session_id: str) -> None:
         self._peer = peer
@@ -71,7 +71,7 @@ class ClientLanguage:
             file = local_path(row.get("uri"))
             edits = [_replacement(edit) for edit in _rows(row.get("edits"))]
             if file is None or None in edits:  # a part of a rename is worse than none
-                raise ToolError("UNAVAILABLE", "the editor's answer to the rename makes no sense")
+                raise ToolError("UNAVAILABLE", "the editor returned an invalid rename")
             files.setdefault(file, []).extend(edit for edit in edits if edit is not None)
         return files
 
@@ -81,7 +81,7 @@ class ClientLanguage:
         edits = tuple(_replacement(edit) for edit in _rows(answer.get("edits")))
         digest = answer.get("sha256")
         if None in edits or not isinstance(digest, str):  # a part of the changes is worse than none
-            raise ToolError("UNAVAILABLE", "the editor's answer to the formatting makes no sense", otherwise)
+            raise ToolError("UNAVAILABLE", "the editor returned an invalid formatting", otherwise)
         return Formatting(tuple(edit for edit in edits if edit is not None), digest)
 
     async def _ask(

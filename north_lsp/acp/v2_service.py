@@ -105,7 +105,7 @@ class V2Service:
             known = self._peer.can_stop(session, field, id)
             stopped: Any = await self._agent.request("_north/calls/stop", wanted, call) if known else {}
             if not stopped.get("stopped"):
-                raise invalid_params(field, "must be of what runs and can be cancelled")
+                raise invalid_params(field, "must name something that runs and can be cancelled")
             return {}
 
         return handler

@@ -11,7 +11,7 @@ The map, in the order in which a prompt goes through it. For a first reading, th
     templates      what a user calls by name: skills, file commands       templates/conversation_templates.py
     context        what a model is told besides the conversation          context/conversation_context.py
     calls *        the tool calls of an answer, one result each           calls/dispatch.py
-    servers        tool servers (MCP), and which of their calls ask       servers/session_servers.py
+    servers        MCP servers, and which of their calls ask       servers/session_servers.py
     web            the web for models: hosts, pages, searching            web/fetching.py
     shell *        commands: approved, run, reported                      shell/run.py
     edits *        edits: reviewed, applied, undone                       edits/review.py

@@ -151,7 +151,7 @@ def _doctor(parser: ArgumentParser) -> None:
     )
     how.add_argument("--bundle", metavar="FILE", nargs="?", const="", help="write a zip for reports, without secrets")
     parser.add_argument("--check-updates", action="store_true", help="ask PyPI whether there is a newer version, too")
-    parser.add_argument("--conversation", metavar="ID", help="with --bundle: add this conversation, after a question")
+    parser.add_argument("--conversation", metavar="ID", help="with --bundle: add this conversation, after asking")
 
 
 def _docs(parser: ArgumentParser) -> None:
@@ -299,7 +299,7 @@ COMMANDS = (
     Command(
         "purge",
         "Maintenance",
-        "Show what North can do without on your disk, and remove it after a question.",
+        "Show what North can do without on your disk, and remove it after asking.",
         ("purge", "purge --project"),
         _purge,
     ),

@@ -153,7 +153,7 @@ def _file_of(problem: str) -> str:
 
 
 def _own_files(options: Options) -> Iterator[Finding]:
-    """Yield what is wrong in the lists of secrets and of tool servers, the user's and the project's."""
+    """Yield what is wrong in the lists of secrets and of MCP servers, the user's and the project's."""
     locations, root = Locations.from_environment(options.environ), find_root(options.path or Path.cwd()).resolve()
     for path in (locations.config / "secrets.yml", root / ".north" / "secrets.yml"):
         try:

@@ -35,7 +35,7 @@ def purge(
     root = find_root(options.path or Path.cwd()).resolve()
     found = removal(locations, scope, project_hash(root))
     if found.held:
-        complain(f"open in a running North: {', '.join(found.held[:_SHOWN])}; close it first, these stay")
+        complain(f"open in a running North: {', '.join(found.held[:_SHOWN])}; close it first, these are kept")
         if scope == "all":
             return 1
     if not found.paths:
@@ -46,16 +46,16 @@ def purge(
         say(f"  {visible(str(path))}  {human(size)}")
     if len(found.paths) > _SHOWN:
         say(f"  … and {len(found.paths) - _SHOWN} more")
-    say(f"Together {human(found.size)}. Settings and models stay. There is no way back.")
+    say(f"Total: {human(found.size)}. Settings and models are kept. This cannot be undone.")
     for path in found.unknown[:_SHOWN]:
-        say(f"Not North's, stays: {visible(str(path))}")
+        say(f"Not North's, kept: {visible(str(path))}")
     if ask is not None and ask("Remove it? Type yes: ").strip().lower() != "yes":
         say("Nothing was removed.")
         return 1
     # Somebody may have opened a conversation while the question waited.
     now = removal(locations, scope, project_hash(root))
     if opened := sorted({*now.held} - {*found.held}):
-        complain(f"opened meanwhile in a running North: {', '.join(opened[:_SHOWN])}; close it first, these stay")
+        complain(f"opened meanwhile in a running North: {', '.join(opened[:_SHOWN])}; close it first, these are kept")
         if scope == "all":
             return 1
     there = {path for path, _ in now.paths}

@@ -87,7 +87,7 @@ def _neovim(environ: Mapping[str, str], home: Path) -> Iterator[Finding]:
     found = [path for path in packs if (path / "lua" / "north" / "init.lua").is_file()]
     for path in gone:
         remedy = "link the folder nvim-client of your clone there: `north-lsp docs start/neovim`"
-        yield Finding("warning", f"Neovim: {path} leads nowhere: {os.readlink(path)}", remedy)
+        yield Finding("warning", f"Neovim: {path} is a broken link to {os.readlink(path)}", remedy)
     if found:
         yield Finding("ok", f"Neovim: {shown or program}, with North's plugin in {found[0]}")
     elif not gone:

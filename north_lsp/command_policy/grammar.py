@@ -156,7 +156,7 @@ def _operands(name: str, row: Row, head: Part, rest: Sequence[Word], commands: i
         raise _Unknown(why)
     count = sum(part.role in ("text", "script", "path", "word") for part in parts)
     if count < row.least and not options.seen & row.alone:
-        raise _Unknown(f"{name} with {count or 'no'} words beside its flags")
+        raise _Unknown(f"{name} with {count or 'no'} arguments besides its flags")
     has_path = any(part.role == "path" for part in parts)
     below = "always" in row.below or bool(options.seen & row.below)
     here = row.here == "always" or (row.here == "else" and not has_path) or (row.here == "unless piped" and not piped)
@@ -219,7 +219,7 @@ class _Options:
             roles.pop(0)  # a flag has replaced the first operand
         for slot, (word, is_behind_end) in zip(self._slots, self._operands, strict=True):
             if not roles:
-                raise _Unknown(f"{self._name} with `{word.raw}` is more than North knows of")
+                raise _Unknown(f"North does not know {self._name} with `{word.raw}`")
             role = roles[0]
             if not role.endswith(_MANY):
                 roles.pop(0)

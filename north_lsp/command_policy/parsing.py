@@ -146,7 +146,7 @@ class _Reader:
         if not found:
             raise NotSimple("there is no command in it", self._text[:80])
         if found[-1].link in ("&&", "||", "|", "|&"):
-            raise NotSimple("it ends in the middle", found[-1].link)
+            raise NotSimple("it is incomplete", found[-1].link)
         return tuple(found)
 
     def _peek(self, size: int = 1) -> str:

@@ -261,7 +261,7 @@ def why_protected(simple: Simple, reading: Reading | None, roots: Roots, cwd: Pa
         start = os.path.join(cwd, source)
         base = os.path.join(target, os.path.basename(source.rstrip("/"))) if into else target
         if real_place(base, cwd, replace(roots, extra=())) is None:
-            return f"{os.path.relpath(base, cwd)} leads out of the workspace"
+            return f"{os.path.relpath(base, cwd)} points outside the workspace"
         if (reason := _write_reason(base, roots, cwd)) is not None:
             return f"{os.path.relpath(base, cwd)} {reason}"
         if os.path.isdir(start) and (reason := _protected_below(start, base, roots, cwd)) is not None:
@@ -327,12 +327,12 @@ def leads_outside(reading: Reading, roots: Roots, cwd: Path) -> str | None:
         for here, folders, names in os.walk(start):
             seen += 1 + len(folders) + len(names)
             if seen > _MAX_LOOKED_AT:
-                return "it follows links, and there are too many to check whether some lead out of the workspace"
+                return "it follows links, and there are too many to check whether some point outside the workspace"
             for path in (os.path.join(here, name) for name in (*folders, *names)):
                 if not os.path.islink(path):
                     continue
                 if roots.root_of(Path(os.path.realpath(path))) is None:
-                    return f"it follows links, and {os.path.relpath(path, cwd)} leads out of the workspace"
+                    return f"it follows links, and {os.path.relpath(path, cwd)} points outside the workspace"
                 if os.path.isdir(path):
                     starts.append(path)  # it may contain further links
     return None

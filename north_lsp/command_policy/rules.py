@@ -24,7 +24,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.paths import Roots
 
-NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
+NO_SANDBOX = "no sandbox here: only plain reading runs without asking"
 _MAX_RULES = 1000
 _PIPES = ("|", "|&")
 _NUMBER = lazy_pattern(r"-[0-9]{1,9}")
@@ -79,7 +79,7 @@ def find_uncovered(
     try:
         commands = parse(command)
     except NotSimple as problem:
-        return ApprovalReason(f"rules do not decide on it: {problem.reason}", problem.part)
+        return ApprovalReason(f"rules do not apply to it: {problem.reason}", problem.part)
     if not command.isascii() and (name := _strange_locale(place)) is not None:
         return ApprovalReason(f"{name} names an encoding in which bash may read it in another way")
     steps: list[_Step] = []
@@ -115,7 +115,7 @@ def _steps(commands: Sequence[Simple], exact: Callable[[str], bool], place: Plac
         if simple.program == "cd":
             there = _after_cd(simple, place) if at == 0 else None
             if at or simple.negated or simple.link in (*_PIPES, "&", "||") or there is None:
-                why = "it leads out of the workspace" if at == 0 and there is None else "only a first `cd` is followed"
+                why = "it goes outside the workspace" if at == 0 and there is None else "only a first `cd` is followed"
                 yield ApprovalReason(why, simple.source)
                 return
             yield _Step(simple, here, False, is_exact, None)
@@ -172,7 +172,8 @@ def _find_uncovered_in(
             return ApprovalReason("no rule covers it", simple.source)
         if reading.kind == "writes" and not any(rule.args == "paths" for rule in matching):
             return ApprovalReason(
-                f"{reading.name} writes to what its words name; only rules for paths cover it", simple.source
+                f"{reading.name} writes to the files named in its arguments; only rules for paths cover it",
+                simple.source,
             )
         follows = reading.follows_links and all(rule.args == "paths" for rule in matching)
         if follows and (why := leads_outside(reading, place.roots, cwd)) is not None:
@@ -266,7 +267,7 @@ def _flag_matches(pattern: str, flag: str) -> bool:
 
 
 def _after_cd(simple: Simple, place: Place) -> Path | None:
-    """Return where the commands after a `cd` run; None if it leads out of the workspace or is not literal."""
+    """Return where the commands after a `cd` run; None if it is outside the workspace or is not literal."""
     if len(simple.words) != 2:
         return None
     word = simple.words[1]

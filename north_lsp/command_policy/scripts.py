@@ -124,7 +124,7 @@ def _ps(words: Sequence[Word]) -> str | None:
             return f"`{text}` shows other programs' variables"
         if taken_by:
             if text.startswith("-") and not taken_by.startswith("--"):
-                return f"`{text}` is no value of `{taken_by}`"
+                return f"`{text}` is not a valid value for `{taken_by}`"
             continue
         if "e" in text and not text.startswith("-"):
             return f"`{text}` shows other programs' variables"

@@ -258,7 +258,7 @@ class Chat:
             return
         if document.is_lost:
             await self.tell(
-                "The answer is not whole in the document, which was changed around it: North: show it all again "
+                "The answer is incomplete in the document, which was changed around it: North: show it all again "
                 "(the command north.renewChat) writes what is missing.",
                 _WARNING,
             )
@@ -332,11 +332,11 @@ class Chat:
         """Answer the question that waits: `{question, answer}` → `{answered}`."""
         waiting = self._conversation.editor.questions.waiting
         if waiting is None or waiting.id != given.get("question"):
-            raise RpcError(RESOURCE_NOT_FOUND, "this question does not wait any more")
+            raise RpcError(RESOURCE_NOT_FOUND, "this question is no longer open")
         document = self._conversation.document
         text = await document.text() if document is not None else ""
         if waiting.noted and chat_text.quoted(waiting.noted) not in text.replace("\r\n", "\n"):
-            told = "the question is not whole in the document, so it cannot be answered there: stop the turn"
+            told = "the question is incomplete in the document, so it cannot be answered there: stop the turn"
             raise RpcError(INVALID_REQUEST, told)
         return {"answered": waiting.answer(str(given.get("answer")))}
 

@@ -16,7 +16,8 @@ _SECTION = "north"
 
 
 class Take(Protocol):
-    """Takes settings by their keys; `as_project`: they may say no more than a project's own file."""
+    """Applies settings of the editor, by their keys; with `as_project` they may set no more than a project's own
+    file."""
 
     def __call__(self, editor: dict[str, object], *, as_project: bool) -> None: ...
 

@@ -188,7 +188,7 @@ class CurrentConversation:
         return session
 
     async def _open_agreed(self, id: str, roots: Roots) -> Session:
-        """Open a conversation, after a question if its folder is gone and this one is not like it."""
+        """Open a conversation, after asking if its folder is gone and this one is not like it."""
         try:
             return await self._factory.open(id, roots)
         except UnlikeFolder as unlike:

@@ -8,7 +8,7 @@ from north_lsp.workspace.language_features import Position
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """One completion: `new` takes the place of the text between two positions; it is `shown` with `about`."""
+    """A completion that replaces the text between two positions by `new`; people see `shown` with `about`."""
 
     shown: str
     new: str

@@ -13,7 +13,7 @@ from north_lsp.rpc.peer import Peer
 
 _MOST_LINES, _MOST_CHARACTERS = 15, 1000
 """What is longer may be cut off where an editor shows messages."""
-_WHOLE = "All of this question is also in the chat, should it be cut off here."
+_WHOLE = "The full question is also in the chat."
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from north_lsp.workspace.text import dominant_newline, split_lines
 
 _FILE, _HUNK, _NOTE = "diff --git ", "@@ ", "#"
 _MAX_COMMENT = 4000
-_KEEP = "the file's own lines (after a space or -) must stay as they are; every new line begins with +"
+_KEEP = "the file's own lines (after a space or -) must not be changed; every new line begins with +"
 _HELP = (
     "You can change + lines before you accept. Remove a hunk or a file to reject it.",
     "Lines that you write below without # are sent to the model, whether you accept or reject:",
@@ -105,7 +105,7 @@ def read_document(proposal: EditProposal, text: str) -> Written:
         at += 1
         if line.startswith(_FILE):
             if line not in files:
-                raise _problem(at, "the line that names a file was changed; put it back as it was")
+                raise _problem(at, "the line that names a file was changed; restore it")
             change = files[line]
             left.update(unit for unit in units(change) if unit[1] is None)
         elif change is None:
@@ -113,7 +113,7 @@ def read_document(proposal: EditProposal, text: str) -> Written:
         elif line.startswith(_HUNK):
             hunk = next((hunk for hunk in change.hunks if hunk.header == line), None)
             if hunk is None:
-                raise _problem(at, "the first line of a hunk was changed; put it back as it was")
+                raise _problem(at, "the first line of a hunk was changed; restore it")
             begin = at
             while at < len(lines) and not lines[at].startswith((_FILE, _HUNK)):
                 at += 1

@@ -59,6 +59,6 @@ def _workflow(workflow: WorkflowView) -> str:
     lines = [head, "", phases]
     lines += ["", workflow.note] if workflow.note else []
     lines += ["", f"Held: {workflow.held}"] if workflow.held else []
-    limits = (("calls that read", workflow.calls_left), ("rounds of questions", workflow.rounds_left))
+    limits = (("read-only calls", workflow.calls_left), ("rounds of questions", workflow.rounds_left))
     lines += [f"Left: {left} {what}" for what, left in limits if left is not None]
     return "\n".join(lines)

@@ -237,7 +237,7 @@ def _result(response: Response) -> Mapping[str, Any]:
     if response.error is not None:
         raise failure(f"{response.error.code}: {one_line(response.error.message, 1000)}")
     if not isinstance(response.result, Mapping):
-        raise failure("the answer is not what the protocol says: its result is not an object")
+        raise failure("the answer does not follow the protocol: its result is not an object")
     if response.result.get("resultType") == "input_required":
         raise failure("it asks for something in the middle of a request, which North does not offer")
     return response.result

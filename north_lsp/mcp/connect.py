@@ -1,4 +1,4 @@
-"""Opens the connections to tool servers: the core's port, in terms of the protocol."""
+"""Opens the connections to MCP servers: the core's port, in terms of the protocol."""
 
 import json
 import math

@@ -45,7 +45,7 @@ class _Found:
 def read_tools(rows: object) -> Iterator[OfferedTool | str]:
     """Read a page of tools; a text says why one is left out. Raises ToolError."""
     if not isinstance(rows, list):
-        raise failure("the list of tools is not what the protocol says: `tools` is not a list")
+        raise failure("the list of tools does not follow the protocol: `tools` is not a list")
     for row in rows:
         name = row.get("name") if isinstance(row, Mapping) else None
         if not isinstance(row, Mapping) or not isinstance(name, str) or not 0 < len(name) <= 200:
@@ -77,7 +77,7 @@ async def read_answer(result: Mapping[str, Any]) -> ServerAnswer:
     """Read the result of a call. Raises ToolError."""
     blocks = result.get("content", [])
     if not isinstance(blocks, list):
-        raise failure("the answer is not what the protocol says: `content` is not a list")
+        raise failure("the answer does not follow the protocol: `content` is not a list")
     found = _Found()
     texts = await _texts(blocks, found)
     structured = result.get("structuredContent")
@@ -151,7 +151,7 @@ async def read_messages(result: Mapping[str, Any]) -> str:
     """Read what a prompt says, as one text; pictures are told of, not shown. Raises ToolError."""
     rows = result.get("messages")
     if not isinstance(rows, list):
-        raise failure("the answer is not what the protocol says: `messages` is not a list")
+        raise failure("the answer does not follow the protocol: `messages` is not a list")
     found = _Found(shows=False)
     texts = await _texts([row.get("content") for row in rows if isinstance(row, Mapping)], found)
     return "\n\n".join(texts)[:_MAX_PROMPT]
@@ -172,7 +172,7 @@ async def read_contents(result: Mapping[str, Any]) -> ServerAnswer:
     """Read what a resource has. Raises ToolError."""
     rows = result.get("contents")
     if not isinstance(rows, list):
-        raise failure("the answer is not what the protocol says: `contents` is not a list")
+        raise failure("the answer does not follow the protocol: `contents` is not a list")
     found = _Found(shows=False)
     parts = [row for row in rows if isinstance(row, Mapping)]
     if len(parts) == 1 and isinstance(parts[0].get("text"), str):

@@ -135,7 +135,7 @@ def _reply(id: Id, outcome: object) -> dict[str, Any]:
     error = outcome.get("error") if isinstance(outcome, Mapping) else None
     if isinstance(error, Mapping) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str):
         return error_reply(id, RpcError(error["code"], error["message"]))
-    return error_reply(id, RpcError(-33002, "the editor's answer is not what the protocol says"))
+    return error_reply(id, RpcError(-33002, "the editor's answer does not follow the protocol"))
 
 
 @asynccontextmanager

@@ -49,7 +49,7 @@ class PostingTransport:
         if is_withdrawal and (scope := self._asked.get(message["params"]["requestId"])) is not None:
             scope.cancel()  # otherwise a server that never answers would hold the connection for good
         if self._under_way >= _MOST_AT_ONCE:
-            raise failure("it does not take what North sends", "continue without it")
+            raise failure("it does not accept what North sends", "continue without it")
         self._under_way += 1
         self._tasks.start_soon(self._deliver, message)
 
@@ -156,7 +156,7 @@ async def refusal(response: httpx2.Response) -> str:
     if response.status_code in (401, 403):
         what += " (it wants you to sign in: `/mcp reauth` with its name, or a token in its `headers`)"
     elif 300 <= response.status_code < 400:
-        what += " (North does not follow redirects: write the address that it leads to)"
+        what += " (North does not follow redirects: configure the address that it redirects to)"
     return what
 
 

@@ -51,7 +51,7 @@ class Places:
             place = not_public(await self._known(at))
             if place and place != await self._place_of_server():
                 raise failure(
-                    f"its sign-in leads to {place} ({at.authority}), where the server is not",
+                    f"its sign-in is at {place} ({at.authority}), but the server is not",
                     "if you trust it, put a token into its `headers`",
                 )
         return () if proxied else await self._looked_up(at)
@@ -68,7 +68,7 @@ class Places:
             if not self._web.proxy(at):
                 raise
         raise failure(
-            f"its sign-in leads to {at.authority}, of which only the proxy knows where it is: if you trust that host, "
+            f"its sign-in is at {at.authority}, and only the proxy knows where that is: if you trust that host, "
             f'write `"oauth": {{ "hosts": ["{at.host}"] }}` into its entry in your own file'
         )
 

@@ -25,7 +25,7 @@ _WAIT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Signer:
-    """Who signs users in: its addresses, as it names them itself."""
+    """The addresses of a sign-in service, as it names them itself."""
 
     issuer: str
     authorize: str
@@ -120,7 +120,7 @@ async def code_of(wait: Callable[[], Awaitable[Mapping[str, str]]], signer: Sign
             why = given.get("error_description") or given.get("error") or "it has no code"
             raise failure(f"the sign-in failed: {one_line(why, 300)}")
         return given["code"]
-    raise failure(f"nobody has signed in within {_WAIT_SECONDS / 60:g} minutes")
+    raise failure(f"the sign-in timed out after {_WAIT_SECONDS / 60:g} minutes")
 
 
 async def granted(client: httpx2.AsyncClient, endpoint: str, form: Mapping[str, str]) -> Mapping[str, Any]:
@@ -130,7 +130,7 @@ async def granted(client: httpx2.AsyncClient, endpoint: str, form: Mapping[str, 
         raise failure(f"its sign-in gives no token: {_said(response)}")
     token = given.get("access_token")
     if str(given.get("token_type", "")).lower() != "bearer" or not isinstance(token, str) or not can_be_named(token):
-        raise failure("its sign-in gives a token of a kind that North does not know")
+        raise failure("its sign-in gives an unsupported type of token")
     return given
 
 

@@ -16,8 +16,8 @@ from north_lsp.shell.live_shells import LiveShells
 
 
 class JobStarter:
-    """That of one session. `records` is the folder with the records of detached jobs, `box` what contains jobs; without
-    it, a job that must be contained is refused."""
+    """Starts the background jobs of one session. `records` is the folder with the records of detached jobs, `box` what
+    contains jobs; without it, a job that must be contained is refused."""
 
     def __init__(self, maker: ShellMaker, records: Path | None, box: Containment | None) -> None:
         self._maker = maker

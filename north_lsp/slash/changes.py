@@ -51,7 +51,7 @@ class _What:
 
 
 def _what(words: Sequence[str]) -> _What:
-    usage = UsageError(f"The number is from 1 to {_MOST_STEPS}.")
+    usage = UsageError(f"The number must be between 1 and {_MOST_STEPS}.")
     steps: int | None = None
     path: str | None = None
     conflicts: str | None = None
@@ -114,10 +114,10 @@ async def _stats(host: HostForChanges, words: Sequence[str]) -> Reply:
 
 
 CHANGES = (
-    Command("checkpoint", "Mark this point, to return to it later", _checkpoint, "[name]"),
+    Command("checkpoint", "Make a checkpoint here, to return to it later", _checkpoint, "[name]"),
     Command(
         "checkpoints",
-        "Show the changes and marks so far, and return to one",
+        "Show the changes and checkpoints so far, and return to one",
         _checkpoints,
         "[restore|diff <id or name>]",
     ),

@@ -33,7 +33,7 @@ async def _summarize(host: HostForCompaction, words: Sequence[str]) -> Reply:
         case ["--keep-last", number] if number.isdecimal() and int(number[:4]) <= _MOST_LAST:
             return await host.compact("", int(number[:4]))
         case _:
-            raise UsageError(f"The number is from 0 to {_MOST_LAST}.")
+            raise UsageError(f"The number must be between 0 and {_MOST_LAST}.")
 
 
 async def _handoff(host: HostForCompaction, words: Sequence[str]) -> Reply:

@@ -34,7 +34,7 @@ class HostForConversations(Protocol):
         ...
 
     async def delete_conversation(self, target: str) -> str:
-        """Move another conversation to the trash, after a question: the one whose id begins so, or one with these
+        """Move another conversation to the trash, after asking: the one whose id begins so, or one with these
         words; empty asks which."""
         ...
 
@@ -64,7 +64,7 @@ async def _new(host: HostForConversations, words: Sequence[str]) -> Reply:
 
 async def _quit(host: HostForConversations, words: Sequence[str]) -> Reply:
     if words:
-        raise UsageError("It closes this conversation, and takes no words.")
+        raise UsageError("It closes this conversation and takes no arguments.")
     return Reply(await host.quit())
 
 
@@ -109,7 +109,7 @@ CONVERSATIONS = (
         is_harmless=True,
     ),
     Command(
-        "delete", "Move another conversation to the trash, after a question", _delete, "[id or words]", is_harmless=True
+        "delete", "Move another conversation to the trash, after asking", _delete, "[id or words]", is_harmless=True
     ),
     Command("new", "Begin a new conversation", _new, is_harmless=True),
     Command("quit", "Close this conversation; it stays stored", _quit, is_harmless=True),

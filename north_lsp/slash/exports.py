@@ -16,7 +16,7 @@ class HostForExports(Protocol):
     """What commands about exports ask of a session. Every method may raise CommandError."""
 
     async def export(self, path: str | None, format: str | None, only: str | None, *, raw: bool) -> str:
-        """Write the conversation to a file, after a question if there is one already; returns the file's path. Without
+        """Write the conversation to a file, after asking if there is one already; returns the file's path. Without
         a format, the file's ending says it; it must be that of the `only` one, if there is one."""
         ...
 

@@ -34,7 +34,7 @@ class HostForKeeping(Protocol):
         ...
 
     async def clean_storage(self) -> str:
-        """Remove what North can do without, after a question."""
+        """Remove what North can do without, after asking."""
         ...
 
 

@@ -14,7 +14,7 @@ class HostForLearning(Protocol):
         ...
 
     async def memory(self, action: MemoryAction) -> str:
-        """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
+        """Show what is remembered of the project (`view`), remove it after asking (`clear`), have the work on it
         done soon (`enqueue`), or all of it again and now (`rebuild`)."""
         ...
 
@@ -43,7 +43,7 @@ LEARNING = (
     Command("learn", "Have a model explore this project and write a profile of it for later prompts", _learn),
     Command(
         "memory",
-        "Show what is remembered of earlier conversations, remove it, or have it written again",
+        "Show what is remembered from earlier conversations, remove it, or have it written again",
         _memory,
         "[view|clear|reset|enqueue|rebuild]",
     ),

@@ -51,8 +51,8 @@ async def _rewind(host: HostForPlaces, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("rewind"))
     usage = UsageError(
-        "The place is the number of a prompt, or an id that `/tree` shows; overwrite or merge is for files that were "
-        "changed since."
+        "Name an entry by the number of a prompt or by an id that `/tree` shows; overwrite or merge is for files that "
+        "were changed since."
     )
     place, *rest = words
     summary = " ".join(rest[rest.index(_SUMMARY) + 1 :]) if _SUMMARY in rest else None
@@ -72,7 +72,7 @@ async def _branch(host: HostForPlaces, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("branch"))
     if len(words) > 1:
-        raise UsageError("The place is the number of a prompt, or an id that `/tree` shows.")
+        raise UsageError("Name an entry by the number of a prompt or by an id that `/tree` shows.")
     return await host.branch(words[0])
 
 
@@ -91,7 +91,7 @@ async def _label(host: HostForPlaces, words: Sequence[str]) -> Reply:
 PLACES = (
     Command("branch", "Start another conversation before one of your prompts", _branch, "[number]", is_harmless=True),
     Command("fork", "Copy this conversation, to continue both", _fork, is_harmless=True),
-    Command("label", "Name this place of the conversation; `-` removes the name", _label, "[name]"),
+    Command("label", "Label this entry of the conversation; `-` removes the label", _label, "[name]"),
     Command(
         "rewind",
         "Go back to before one of your prompts, the conversation or its files",

@@ -68,7 +68,7 @@ async def _add(host: HostForProviders, preset: str, address: str | None) -> Repl
         options = (("replace", "Replace it"), ("rename", f"Add it as {free}"), ("keep", "Keep it as it is"))
         choice = await host.choose(question, options)
         if choice not in ("replace", "rename"):
-            return Reply(f"The provider `{name}` stays as it is.")
+            return Reply(f"The provider `{name}` is unchanged.")
         replace = choice == "replace"
         name = name if replace else free
     planned = await host.plan_provider(preset, name, address, replace=replace)

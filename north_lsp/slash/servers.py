@@ -1,4 +1,4 @@
-"""The command about tool servers (MCP)."""
+"""The command about MCP servers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ _SECRETS = frozenset({"--token", "--header", "--env"})
 
 
 class HostForServers(Protocol):
-    """What commands about tool servers ask of a session. Every method may raise CommandError."""
+    """What commands about MCP servers ask of a session. Every method may raise CommandError."""
 
     async def servers(self) -> str:
         """List the MCP servers with their state and their tools, in Markdown."""

@@ -65,7 +65,7 @@ async def _goal(host: HostForWork, words: Sequence[str]) -> Reply:
             await host.confirm_criterion(id)
         case [_, *_]:
             raise UsageError("A goal is in Markdown.")
-    told = f"\n\nThese commands do more than check, and no run of them makes evidence stale: {changes}."
+    told = f"\n\nThese commands may change files, but running them does not make evidence stale: {changes}."
     warning = told if changes else ""
     return Reply((host.goal() or _NONE) + warning)
 
@@ -117,7 +117,7 @@ WORK = (
     ),
     Command(
         "work",
-        "Begin, take up or end a workflow: clarify, plan, execute-and-verify, parallelise",
+        "Start, resume or end a workflow: clarify, plan, execute-and-verify, parallelize",
         _work,
         "[start <workflow> <what> [--auto] [--research]|resume <slug>|continue|stop|archive <slug>]",
         takes_text=True,

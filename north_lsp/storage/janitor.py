@@ -123,7 +123,7 @@ def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
         shells = (path for path in _folders(temporary) if path.name.startswith(SHELL_FOLDER))
         yield from (("folder of a shell", path) for path in shells if _is_unused(path))
     servers = (path for path in _folders(locations.server_folders) if _is_unused(path))
-    yield from (("folder of a tool server", path) for path in servers)
+    yield from (("folder of an MCP server", path) for path in servers)
     shown = (path for path in _folders(Path(tempfile.gettempdir())) if path.name.startswith(REVIEW_FOLDER))
     yield from (("document of a review", path) for path in shown if _age(path) > _DAY and _is_unused(path))
 
@@ -199,7 +199,7 @@ def _in_trash(path: Path) -> float:
 
 
 def _is_unused(folder: Path) -> bool:
-    """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server, an
+    """Tell whether this is a folder of this user that no process holds: of a shell, a review, an MCP server, an
     unsaved conversation."""
     try:
         if not systems.is_own(folder.lstat()) or _age(folder) < _HOUR:

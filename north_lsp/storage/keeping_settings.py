@@ -67,8 +67,8 @@ class KeepingSettings:
     fsync: Fsync = setting(
         "sessions.fsync",
         "turn",
-        "When the system is made to write a conversation to the disk itself: with each line (`always`), at the end of "
-        "a turn and before questions (`turn`), or never (`never`). Only a power failure makes a difference.",
+        "When a conversation is flushed to the disk (fsync): with each line (`always`), at the end of a turn and "
+        "before questions (`turn`), or never (`never`). Only a power failure makes a difference.",
         restart=True,
     )
 

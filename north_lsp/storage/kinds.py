@@ -1,4 +1,4 @@
-"""Which of all that is found in the folders of several tools counts: rules, agents, tool servers and others. Each room
+"""Which of all that is found in the folders of several tools counts: rules, agents, MCP servers and others. Each room
 says what its kind of item is, and loads it. Here are the order of the sources, which item of one name counts, and that
 a source which fails costs no other anything. Reads nothing itself, and knows no kind."""
 
@@ -36,7 +36,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose folders and files items come from: `title` is for people, and a higher `priority` goes first."""
+    """A tool whose folders and files items are read from: `title` is for people, and a higher `priority` goes first."""
 
     title: str
     priority: int
@@ -58,7 +58,7 @@ SOURCES: Mapping[SourceId, Source] = {
     "opencode": Source("opencode", 40),
     "mcp-json": Source("`mcp.json`", 20),
     "custom": Source("the settings' folders", 20),
-    "builtin": Source("what North brings along", 0),
+    "builtin": Source("what is bundled with North", 0),
 }
 """All sources of all kinds. Of two with the same priority the one further up goes first."""
 _PLACES = {id: at for at, id in enumerate(SOURCES)}
@@ -74,8 +74,8 @@ class Loader(Generic[_Item]):
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[_Item]):
-    """All items of a kind, the strongest first: those that are `used`, those that another one of their name comes
-    before, and those that cannot be used. `problems` are a line each."""
+    """The items of a kind in order of precedence: those that are `used`, those that a stronger one of their name
+    shadows, and those that cannot be used. `problems` are a line each."""
 
     all: Sequence[_Item]
     used: Sequence[_Item]
@@ -109,7 +109,7 @@ class Kind(ABC, Generic[_Item]):
 
     def via(self, item: _Item) -> str:
         """Say for people whose folder an item comes from, and whether that is the project's or the user's; empty for
-        what North brings along."""
+        what is bundled with North."""
         source = self.source(item)
         return "" if source == "builtin" else f"via {SOURCES[source].title}, {self.level(item)}"
 

@@ -60,7 +60,7 @@ class Locations:
 
     @property
     def server_folders(self) -> Path:
-        """Where tool servers run that are not started in a project: an empty folder for each."""
+        """Where MCP servers run that are not started in a project: an empty folder for each."""
         return self.state / "mcp"
 
     @property

@@ -161,7 +161,7 @@ def take_snapshot(log: BinaryIO) -> Snapshot | None:
 
 
 class _Walk:
-    """Where the entries of a log stand, and what changes them."""
+    """Walks through a log and notes the offsets of its entries, and of what changes them."""
 
     def __init__(self) -> None:
         self.leaf: bytes | None = None

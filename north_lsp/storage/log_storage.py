@@ -63,7 +63,8 @@ class AnswerStorage(Protocol):
 
 
 class LogStorage(Protocol):
-    """That of one log. Not safe for several threads at once, but for waiting for a `Sync`.
+    """Stores one log: its file, its lock and its partial answer. Not safe for several threads at once, but for waiting
+    for a `Sync`.
 
     `path` names the log, and beside it the folder of what belongs to the conversation. Adding never raises: `error`
     says why lines are not stored, or not on the disk, until they are.

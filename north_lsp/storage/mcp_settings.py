@@ -1,4 +1,4 @@
-"""The settings of tool servers, under `mcp.` in the user's settings file."""
+"""The settings of MCP servers, under `mcp.` in the user's settings file."""
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting

@@ -11,7 +11,8 @@ from north_lsp.storage.stored_log import StoredLog
 
 
 class PartialAnswer:
-    """That of one conversation. Every method may be called from any thread, and raises no OSError."""
+    """Stores what has arrived of an answer in one conversation. Every method may be called from any thread, and raises
+    no OSError."""
 
     def __init__(self, log: StoredLog) -> None:
         self.mask: Callable[[Record], Record] = lambda record: record

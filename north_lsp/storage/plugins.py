@@ -25,7 +25,7 @@ _CONTEXT = "GEMINI.md"
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One that is installed; `source` is the tool whose folder it is in. `servers` are its tool servers by name,
+    """One that is installed; `source` is the tool whose folder it is in. `servers` are its MCP servers by name,
     `context_files` the names of its files for models. `why` says why it does not count; empty for one that does."""
 
     name: str
@@ -152,7 +152,7 @@ def _extensions(folder: Path, level: Level, source: SourceId, inside: Path | Non
     for path in sorted(_folders(folder))[:_MOST]:
         manifest = path / MANIFEST
         if inside is not None and not _leads_into(manifest, inside):
-            yield Problem(f"{path} leads out of the project, and is left out", path)
+            yield Problem(f"{path} points outside the project, so it is left out", path)
         elif os.path.isfile(manifest):
             problems: list[str] = []
             yield _extension(Plugin(path.name, "extension", level, path, source=source), problems)
@@ -213,7 +213,7 @@ def _gemini_places(folder: Path) -> Callable[[str], str]:
 
 
 def _placed(table: object, put: Callable[[str], str]) -> Mapping[str, object] | None:
-    """Put folders in the places that tool servers' entries have for them."""
+    """Put folders in the places that MCP servers' entries have for them."""
     return {str(name): _deep(entry, put) for name, entry in table.items()} if isinstance(table, Mapping) else None
 
 

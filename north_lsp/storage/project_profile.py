@@ -52,7 +52,7 @@ class Profile:
 
 
 class ProfileFile:
-    """That of one project. Every method may raise OSError."""
+    """Reads and writes the profile of one project. Every method may raise OSError."""
 
     def __init__(self, locations: Locations, project_hash: str) -> None:
         folder = locations.project(project_hash)

@@ -1,4 +1,4 @@
-"""The tools that tool servers told last: so that they are there at once the next time. May be lost."""
+"""The tools that MCP servers told last: so that they are there at once the next time. May be lost."""
 
 import time
 from collections.abc import Mapping, Sequence

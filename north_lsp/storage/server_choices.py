@@ -1,4 +1,4 @@
-"""What the user has decided about the tool servers of one project: which are switched off, and which servers of the
+"""What the user has decided about the MCP servers of one project: which are switched off, and which servers of the
 project's own may be started, as they were written then. Kept with the user's own data, never in the project."""
 
 from collections.abc import Callable, Mapping

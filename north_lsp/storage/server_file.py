@@ -1,4 +1,4 @@
-"""The user's own file of tool servers, `<config>/mcp.json`: a server is added or removed, and the rest stays as it is
+"""The user's own file of MCP servers, `<config>/mcp.json`: a server is added or removed, and the rest stays as it is
 written, comments too."""
 
 import json
@@ -17,7 +17,8 @@ class ServerNotWritten(ValueError):
 
 
 class ServerFile:
-    """Its methods read and write the file: call them on a thread. They raise ServerNotWritten, OSError."""
+    """Reads and writes the user's `mcp.json`. Its methods block, so call them on a thread. They raise ServerNotWritten,
+    OSError."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations = locations

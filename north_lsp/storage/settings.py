@@ -74,8 +74,8 @@ class Settings:
     provider_request_timeout_s: int = setting(
         "provider.requestTimeoutS",
         600,
-        "After how many seconds without anything of the answer a request fails, although the connection shows signs of "
-        "life (0: never).",
+        "After how many seconds without receiving any part of the answer a request fails, although the connection "
+        "shows signs of life (0: never).",
         restart=True,
     )
     retry_fallback_chains: Mapping[str, tuple[str, ...]] = setting(

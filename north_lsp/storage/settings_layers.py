@@ -163,7 +163,7 @@ def read_project(root: Path) -> Layer:
     path = project_file(root)
     try:
         if not path.resolve().is_relative_to(root.resolve()):
-            raise SettingsError(path, 1, 1, "it leads out of the project, and is not read")
+            raise SettingsError(path, 1, 1, "it points outside the project, so it is not read")
         return opened(path, read_regular(path, MAX_CONFIG_BYTES)).read(Settings, "project")
     except FileNotFoundError:
         return Layer("project", {}, as_project=True)

@@ -127,7 +127,7 @@ class ShellSettings:
     snapshot: bool = setting(
         "shell.snapshot", True, "Make your own shell functions and aliases available to commands.", restart=True
     )
-    minimise: bool = setting(
+    minimize: bool = setting(
         "shell.minimize",
         True,
         "Shorten known outputs of commands that succeeded; with `false` they are kept in full.",

@@ -17,7 +17,8 @@ from north_lsp.storage.veiled_lines import VeiledLines
 
 
 class StoredLog:
-    """That of one conversation. `mutex` is held by whoever calls a method that reads or changes the state.
+    """Appends to and rereads the log of one conversation. `mutex` is held by whoever calls a method that reads or
+    changes the state.
 
     Writing never raises an OSError: what cannot be saved stays in memory, is tried again with each later line, and
     `write_error` says why.

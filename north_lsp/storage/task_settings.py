@@ -17,7 +17,7 @@ class TaskSettings:
     max_recursion_depth: int = setting(
         "task.maxRecursionDepth",
         2,
-        "How deep agents may use agents of their own: at this depth none does; 0 takes the tool `task` away.",
+        "How deep agents may use agents of their own: at this depth none does; 0 disables the tool `task`.",
         high=5,
     )
     max_requests: int = setting(

@@ -1,4 +1,4 @@
-"""How the tools of tool servers were described when they were first seen: whoever describes one differently later is
+"""How the tools of MCP servers were described when they were first seen: whoever describes one differently later is
 not believed. Unlike the cache it has no age, and is the user's to remove."""
 
 from collections.abc import Mapping

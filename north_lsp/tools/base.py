@@ -104,7 +104,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose call has agents work: the call's id, the mode of its turn, and the names of the tools that it has there."""
+    """The call that gives tasks to agents: its id, the mode of its turn, and the names of the tools in that turn."""
 
     call_id: str
     mode: Mode

@@ -79,7 +79,7 @@ class TodoList:
         left = (replace(phase, tasks=tuple(filter(lambda task: task.is_open, phase.tasks))) for phase in self.phases)
         return TodoList(tuple(phase for phase in left if phase.tasks))
 
-    def normalised(self) -> "TodoList":
+    def normalized(self) -> "TodoList":
         """Return the list with one task in progress as long as any is open: the first of those that are, else the first
         pending one."""
         chosen = next((task for task in self.tasks if task.status == "in_progress"), None)
@@ -99,7 +99,7 @@ class TodoList:
     # -- operations --------------------------------------------------------------------------------------------------
 
     def changed(self, changes: Sequence[Change]) -> tuple["TodoList", list[str]]:
-        """Carry out operations in order, each of them even after another failed. Returns the normalised list and what
+        """Carry out operations in order, each of them even after another failed. Returns the normalized list and what
         was wrong: unless that is empty, the list must not be used."""
         now, problems = self, list[str]()
         for change in changes:
@@ -107,7 +107,7 @@ class TodoList:
                 now = now._after(change)
             except TodoError as error:
                 problems.append(str(error))
-        return now.normalised(), problems
+        return now.normalized(), problems
 
     def _after(self, change: Change) -> "TodoList":
         match change.op:
@@ -206,12 +206,12 @@ def _begun(phases: tuple[Phase, ...] | None) -> TodoList:
         if not name:
             raise TodoError("a phase needs a name")
         if name in names:
-            raise TodoError(f"the phase {_named(name)} is there twice")
+            raise TodoError(f"the phase {_named(name)} occurs twice")
         names.add(name)
         tasks = tuple(Task(_task_text(task.content)) for task in phase.tasks)
         for task in tasks:
             if task.content in texts:
-                raise TodoError(f"the task {_named(task.content)} is there twice")
+                raise TodoError(f"the task {_named(task.content)} occurs twice")
             texts.add(task.content)
         made.append(Phase(name, tasks))
     return TodoList(tuple(made))

@@ -30,7 +30,7 @@ def parse_todo(text: str) -> TodoList:
         if (heading := _HEADING.fullmatch(line)) is not None:
             name = heading[1].strip()
             if name in phases:
-                raise TodoError(f"line {number}: the phase {name!r} is there twice")
+                raise TodoError(f"line {number}: the phase {name!r} occurs twice")
             phases[name] = []
             continue
         item = _ITEM.fullmatch(line)
@@ -40,10 +40,10 @@ def parse_todo(text: str) -> TodoList:
             raise TodoError(f"line {number}: `[{item[1]}]` means nothing here; there are {_MEANING}")
         content = " ".join(item[2].split())
         if content in known:
-            raise TodoError(f"line {number}: the task {content[:80]!r} is there already, in line {known[content]}")
+            raise TodoError(f"line {number}: the task {content[:80]!r} already occurs in line {known[content]}")
         known[content] = number
         phases.setdefault(name, []).append(Task(content, _STATUS[item[1]]))
-    return TodoList(tuple(Phase(name, tuple(tasks)) for name, tasks in phases.items())).normalised()
+    return TodoList(tuple(Phase(name, tuple(tasks)) for name, tasks in phases.items())).normalized()
 
 
 def todo_document(todo: TodoList) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 
-WorkflowName = Literal["clarify", "plan", "execute-and-verify", "parallelise"]
+WorkflowName = Literal["clarify", "plan", "execute-and-verify", "parallelize"]
 Document = Literal["unknowns", "spec", "plan", "packages"]
 WorkflowAction = Literal["start", "move", "write", "view", "stop"]
 Option = Literal["auto", "research"]
@@ -21,7 +21,8 @@ ALIASES: Mapping[str, WorkflowName] = {
     "deep-interview": "clarify",
     "ralplan": "plan",
     "ultragoal": "execute-and-verify",
-    "team": "parallelise",
+    "team": "parallelize",
+    "parallelise": "parallelize",
 }
 ENDED = ("done", "abandoned", "blocked")
 MOST_CALLS = 20
@@ -109,8 +110,8 @@ WORKFLOWS: Mapping[str, Workflow] = {
         },
         (),
     ),
-    "parallelise": Workflow(
-        "parallelise",
+    "parallelize": Workflow(
+        "parallelize",
         "packages",
         {
             "packages": ("work", "abandoned"),
@@ -267,7 +268,7 @@ def steps_in(text: str) -> tuple[str, list[Step]]:
         if step.id in known:
             raise WorkflowError(f"two steps are called {step.id}")
         if unknown := [one for one in step.depends_on if one not in known]:
-            raise WorkflowError(f"step {step.id} depends on {', '.join(unknown)}, which no step before it is")
+            raise WorkflowError(f"step {step.id} depends on {', '.join(unknown)}, which is not an earlier step")
         known.add(step.id)
     if not steps:
         raise WorkflowError("the plan has no steps")

@@ -22,7 +22,9 @@ class Inflater:
             case "deflate":
                 self._unpack = zlib.decompressobj()
             case other:
-                raise ToolError("REMOTE_ERROR", f"the server answers in the encoding {other[:40]!r}, unasked")
+                raise ToolError(
+                    "REMOTE_ERROR", f"the server answers in the encoding {other[:40]!r}, which North did not accept"
+                )
         self._is_bare = False
 
     def feed(self, chunk: bytes) -> None:

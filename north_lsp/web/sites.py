@@ -76,9 +76,9 @@ def _shown(told: str) -> str:
 
 
 def _repository(data: Any) -> str:
-    licence = text(data.get("license"), "spdx_id")
+    license_name = text(data.get("license"), "spdx_id")
     facts = [(name, data.get(name)) for name in ("language", "default_branch", "stargazers_count", "open_issues_count")]
-    more = [("topics", names(data.get("topics"))), ("license", licence), ("homepage", text(data, "homepage"))]
+    more = [("topics", names(data.get("topics"))), ("license", license_name), ("homepage", text(data, "homepage"))]
     return sheet(data["full_name"], text(data, "description"), *facts, *more, ("pushed", text(data, "pushed_at")))
 
 
@@ -146,8 +146,8 @@ def _npm(data: Any) -> str:
     latest = data["dist-tags"]["latest"]
     version = data["versions"][latest]
     needs = names(version.get("dependencies"))
-    licence = text(version, "license") or text(version.get("license"), "type")
-    facts = [("version", latest), ("license", licence), ("needs", needs)]
+    license_name = text(version, "license") or text(version.get("license"), "type")
+    facts = [("version", latest), ("license", license_name), ("needs", needs)]
     about = text(data, "description")
     return f"{sheet(data['name'], about, *facts, ('homepage', text(data, 'homepage')))}\n\n{text(data, 'readme')}"
 

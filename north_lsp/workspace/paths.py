@@ -143,7 +143,7 @@ class Roots:
         # The model may treat the workspace as the root of the disk.
         known = bool(inside) and os.path.lexists(self.main / inside)
         hint = f"leave out the leading slash if you mean {inside}" if known else _INSIDE
-        return self._error("OUTSIDE_WORKSPACE", raw_path, "leads outside the workspace", hint)
+        return self._error("OUTSIDE_WORKSPACE", raw_path, "is outside the workspace", hint)
 
     def _check_text(self, raw_path: str, plain: str, roots: tuple[Path, ...]) -> None:
         """Refuse what only Windows could say the meaning of, before anything is asked of it. Raises ToolError."""
@@ -170,7 +170,7 @@ class Roots:
         absolute = os.path.normpath(os.path.join(base, "./" + rest))
         # A relative path must not leave by name, even where a link would lead back.
         if self.root_of(Path(absolute)) is None:
-            raise self._error("OUTSIDE_WORKSPACE", plain, "leads outside the workspace")
+            raise self._error("OUTSIDE_WORKSPACE", plain, "is outside the workspace")
         return absolute
 
     def _unresolved(self, raw_path: str, error: OSError) -> ToolError:

@@ -19,7 +19,7 @@ vim.keymap.set({ "n", "i" }, "<Plug>(north-take-suggestion)", function()
 end, { desc = "North: take what is proposed" })
 vim.keymap.set({ "n", "i" }, "<Plug>(north-dismiss-suggestion)", function()
   require("north").dismiss_suggestion()
-end, { desc = "North: take away what is proposed" })
+end, { desc = "North: dismiss what is proposed" })
 
 vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
   group = vim.api.nvim_create_augroup("north.edits", { clear = true }),

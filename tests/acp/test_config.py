@@ -110,7 +110,7 @@ async def test_what_a_project_sets_in_vain_is_said(offline: World) -> None:
     async with agent(offline) as client:
         session = await new_session(client, offline)
         said = await told(client, session, "/config limits.readLines 600 --project")
-        assert "But `limits.readLines` is `500`, from the default. That counts first." in said
+        assert "But `limits.readLines` is `500`, from the default. That takes precedence." in said
         said = await told(client, session, "/config limits.readLines 100 --project")
         assert "It counts from the next prompt on" in said
 
@@ -163,10 +163,10 @@ async def test_what_disabled_items_names_is_not_used_and_what_is_wrong_in_it_is_
         await told(client, session, f"/config disabledItems {names}")
         skills, rules = await told(client, session, "/skills"), await told(client, session, "/rules")
         assert "Not used: the setting `disabledItems` names it" in skills
-        assert "also names `skill:gone`: not there" in skills
+        assert "also names `skill:gone`, which does not exist" in skills
         assert "the setting `disabledItems` names it" in rules
-        assert "also names `rule:gone`: not there" in rules
-        assert "take it out there" in await told(client, session, "/rules on off")
+        assert "also names `rule:gone`, which does not exist" in rules
+        assert "remove it there" in await told(client, session, "/rules on off")
         assert "There is no command /check" in await told(client, session, "/check")
         refused = await told(client, session, '/config disabledItems ["tool:x"]')
         assert "has item 1, which is not one of rule:<name>, skill:<name>" in refused

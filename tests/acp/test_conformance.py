@@ -28,7 +28,7 @@ def world(tmp_path: Path) -> World:
 
 @asynccontextmanager
 async def agent(world: World, *arguments: str, **capabilities: Any) -> AsyncIterator[RawAcpClient]:
-    """An initialised connection; the offline model answers."""
+    """An initialized connection; the offline model answers."""
     async with raw_client([*SERVER, "acp", *arguments], world.environ, world.project) as client:
         await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
         yield client

@@ -16,7 +16,7 @@ def named(id: str, kind: Kind = "read") -> CallNamed:
     return CallNamed(id, "some_tool", kind, "title")
 
 
-def test_neighbours_share_the_id_of_the_first() -> None:
+def test_neighbors_share_the_id_of_the_first() -> None:
     groups = ReadGroups()
     assert [group_of(groups, named(id)) for id in ("a", "b")] == ["a", "a"]
     assert group_of(groups, CallRunning("b")) == "a"

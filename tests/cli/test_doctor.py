@@ -272,7 +272,7 @@ def test_clients_of_editors_are_found_with_their_versions(tmp_path: Path) -> Non
     found = list(editors(options))
     assert f"North's extension {__version__}" in texts(found, "ok")
     assert "North's plugin needs 0.10" in texts(found, "warning")
-    assert "leads nowhere" in texts(found, "warning")
+    assert "is a broken link to" in texts(found, "warning")
     (tmp_path / "gone" / "lua" / "north").mkdir(parents=True)
     (tmp_path / "gone" / "lua" / "north" / "init.lua").touch()
     assert f"with North's plugin in {plugins / 'north'}" in texts(list(editors(options)), "ok")

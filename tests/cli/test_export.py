@@ -49,7 +49,7 @@ def test_keys_that_cannot_be_known_are_said_and_nothing_is_exported(tmp_path: Pa
     (tmp_path / "data" / "agent.db").write_text("this is no database")
     done = run(tmp_path, "export", "a1b2c3", "out.md")
     assert done.returncode == 1
-    assert "the keys that must be masked are not known" in done.stderr
+    assert "North cannot determine which keys to mask" in done.stderr
     assert "--raw" in done.stderr
     assert not (tmp_path / "out.md").exists()
     assert run(tmp_path, "export", "a1b2c3", "out.md", "--raw").returncode == 0

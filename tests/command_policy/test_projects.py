@@ -1,4 +1,4 @@
-"""The commands of every day in projects of many kinds: after one "always" they run without a question in the sandbox.
+"""The commands of every day in projects of many kinds: after one "always" they run without asking in the sandbox.
 
 `EACH_TIME` are those that ask even so, with what the question says.
 """
@@ -33,7 +33,7 @@ PROJECTS: dict[str, dict[str, str]] = {
     "elixir": {"mix.exs": "", "lib/a.ex": "", "test/a_test.exs": ""},
     "dotnet": {"app.sln": "", "src/A.cs": ""},
 }
-# What is answered with "always", and what runs without a question from then on.
+# What is answered with "always", and what runs without asking from then on.
 UNASKED: dict[str, Sequence[tuple[str, Sequence[str]]]] = {
     "npm": [
         ("npm test", ["npm test", "npm test 2>&1 | tail -20", "npm test 2>&1 | grep -c FAIL"]),

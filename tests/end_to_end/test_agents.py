@@ -305,7 +305,7 @@ async def test_a_hostile_agent_writes_nothing_in_plan_mode(world: World, server:
 
 @pytest.mark.parametrize("mode", ["agent", "ask"])
 async def test_an_agent_that_only_reads_gets_nothing_else_through(world: World, server: ModelServer, mode: str) -> None:
-    """Files in the text of an answer are no way around its tools, whatever is accepted without a question."""
+    """Files in the text of an answer are no way around its tools, whatever is accepted without asking."""
     before = tree(world.folder / "project")
     async with talking(world, **{"task.maxRequests": 200}) as (client, session):
         await client.request("session/set_mode", {"sessionId": session, "modeId": mode})

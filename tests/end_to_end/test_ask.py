@@ -159,7 +159,7 @@ async def test_a_question_that_nobody_answers_in_time_takes_what_is_recommended_
     async with inside(world.environ) as client:
         asked(client)
         assert await prompt(client, await opened(client, world), "Paint it") == "end_turn"
-    assert "color: Chosen: Green (nobody answered in time: this was taken automatically)" in told(server)
+    assert "color: Chosen: Green (nobody answered in time: this was chosen automatically)" in told(server)
     assert "name: no answer (nobody answered in time" in told(server)
 
 
@@ -177,7 +177,7 @@ async def test_what_was_answered_in_time_counts_and_no_option_is_chosen_that_nob
 
         client.handlers["session/request_permission"] = first_only
         assert await prompt(client, await opened(client, world), "Paint it") == "end_turn"
-    late = "no answer (nobody answered in time: this was taken automatically)"
+    late = "no answer (nobody answered in time: this was chosen automatically)"
     assert told(server) == f"Answers:\n- color: Chosen: Red\n- parts: {late}\n- name: {late}"
 
 
@@ -196,8 +196,8 @@ async def test_what_was_ticked_in_time_counts(world: World, server: ModelServer)
     assert told(server).splitlines() == [
         "Answers:",
         "- color: Chosen: Red",
-        "- parts: Chosen: A, C (the time was over before the user was done choosing)",
-        "- name: no answer (nobody answered in time: this was taken automatically)",
+        "- parts: Chosen: A, C (time ran out before the user had finished choosing)",
+        "- name: no answer (nobody answered in time: this was chosen automatically)",
     ]
 
 

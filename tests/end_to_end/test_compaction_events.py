@@ -93,7 +93,7 @@ async def test_an_extension_says_how_the_summary_is_written(world: World, server
 async def test_an_extension_keeps_all_of_it(world: World, server: ModelServer) -> None:
     extension(world, "return {'cancel': True, 'reason': 'not now'} if 'before' in event else None")
     said = await summarized(world, server, answer(Say("Done.")))
-    assert "keeps all of it: not now" in said
+    assert "prevented the summary: not now" in said
     assert compactions(world) == []
 
 

@@ -246,7 +246,7 @@ async def test_approvals_that_cannot_be_read_are_kept_aside_and_that_is_said(wor
     (own / "approvals.json").write_text("{torn")
     async with conversation(world) as (client, session):
         await prompt(client, session, "/autoaccept edits on")
-        told = await client.wait_update(lambda update: "could not be read and was kept as" in str(update))
+        told = await client.wait_update(lambda update: "could not be read and were kept as" in str(update))
     (aside,) = own.glob("approvals.json.bad-*")
     assert str(aside) in str(told)
     assert aside.read_text() == "{torn"

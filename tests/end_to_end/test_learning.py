@@ -93,9 +93,9 @@ async def test_a_topic_that_fails_does_not_end_the_others(world: World, server: 
         assert "Learned 8 of 10 topics" in texts(client)
     text = profile(world).read_text()
     assert "## Project Summary\n\nnot learned: " in text
-    assert "## Architecture Map\n\nnot learned: the model looked around 5 times and wrote nothing" in text
-    assert "This was the last look" in json.dumps(server.requests[6].body["messages"][-1])
-    assert "This was the last look" not in json.dumps(server.requests[5].body["messages"][-1])
+    assert "## Architecture Map\n\nnot learned: the model made 5 rounds of calls and wrote nothing" in text
+    assert "That was the last round" in json.dumps(server.requests[6].body["messages"][-1])
+    assert "That was the last round" not in json.dumps(server.requests[5].body["messages"][-1])
 
 
 async def test_a_key_that_is_refused_ends_it_and_nothing_is_written(world: World, server: ModelServer) -> None:
@@ -174,7 +174,7 @@ async def test_nothing_is_learned_or_told_of_a_project_that_is_not_trusted(world
         session = await opened(client, world)
         await client.request("_north/trust", {"sessionId": session, "trusted": False})
         await prompt(client, session, "/learn")
-        assert "not trusted, so nothing of it is learned" in texts(client)
+        assert "not trusted, so nothing about it is learned" in texts(client)
         await prompt(client, session, "Hello")
     assert len(server.requests) == 1
     assert "Learned earlier." not in server.requests[0].body["system"][0]["text"]

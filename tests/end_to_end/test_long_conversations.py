@@ -116,7 +116,7 @@ async def test_compact_says_why_there_is_nothing_to_do(world: World, server: Mod
         assert await prompt(client, session, "/compact now") == "end_turn"
         assert texts(client).count("There is nothing to summarize yet") == 2
         assert await prompt(client, session, "/summarize --keep-last 101") == "end_turn"
-        assert "The number is from 0 to 100" in texts(client)
+        assert "The number must be between 0 and 100" in texts(client)
     assert not rows(client)
     assert not compactions(world)
 

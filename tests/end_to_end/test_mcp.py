@@ -454,8 +454,8 @@ async def test_no_server_gets_an_address_that_neither_it_nor_the_user_has_named(
     async with talk(world) as (client, session):
         assert await prompt(client, session, "Read @mcp:mine/notes://tomorrow") == "end_turn"
     told = [[text for role, text in rows if role == "user"][-1] for rows in sent(server)]
-    assert "has not named this address" in told[1]
-    assert "has not named this address" in told[2]
+    assert "has not listed this address" in told[1]
+    assert "has not listed this address" in told[2]
     assert "[resource b://c, unknown kind" in told[4]  # once the answer of a tool has the link
     assert "What notes://tomorrow says." in told[5]
 
@@ -676,11 +676,11 @@ async def test_a_tool_that_was_described_differently_is_not_believed_in_later_se
                 await asyncio.sleep(0.02)
             assert await prompt(client, session, "Look") == "end_turn"
             assert len(questions(client)) == (2 if changed else 0)
-            assert ("since described differently" in await command(client, session, "/mcp")) is changed
+            assert ("since their descriptions have changed" in await command(client, session, "/mcp")) is changed
     server.script(both, DONE)
     async with talk(world) as (client, session):
         await command(client, session, "/mcp enable mine")
-        assert "since described differently" not in await command(client, session, "/mcp")
+        assert "since their descriptions have changed" not in await command(client, session, "/mcp")
         assert await prompt(client, session, "Look") == "end_turn"
         assert questions(client) == []
 

@@ -170,8 +170,8 @@ async def test_a_server_that_is_taken_away_costs_its_own_call(world: World, serv
         ({"error": {"code": -32022, "message": "Unsupported protocol version"}}, "-32022: Unsupported protocol"),
         ({"result": {"supportedVersions": ["2025-11-25"], "capabilities": {}}}, "does not speak version 2026-07-28"),
         ({"result": 7}, "its result is not an object"),
-        ({"error": "no"}, "is not what the protocol says"),
-        ("nothing", "is not what the protocol says"),
+        ({"error": "no"}, "does not follow the protocol"),
+        ("nothing", "does not follow the protocol"),
     ],
 )
 async def test_a_server_that_answers_wrongly_says_why(world: World, server: ModelServer, odd: object, why: str) -> None:

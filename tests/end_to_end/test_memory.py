@@ -230,7 +230,7 @@ async def test_it_is_cleared_after_a_question(world: World, server: ModelServer)
             assert folder(world).exists() is there
         assert len(asked) == 2
         await prompt(client, session, "/memory")
-        assert "Nothing is remembered of this project yet." in texts(client)
+        assert "Nothing is remembered about this project yet." in texts(client)
 
 
 async def test_what_is_removed_is_not_written_again_by_work_that_is_under_way(
@@ -288,7 +288,7 @@ async def test_nothing_is_remembered_of_a_project_that_is_not_trusted(world: Wor
         await client.request("_north/trust", {"sessionId": session, "trusted": False})
         await prompt(client, session, "Begin")
         await prompt(client, session, "/memory rebuild")
-        assert "not trusted, so nothing of it is remembered" in texts(client)
+        assert "not trusted, so nothing about it is remembered" in texts(client)
     assert len(server.requests) == 1
     assert "Remembered." not in system_of(server)
 

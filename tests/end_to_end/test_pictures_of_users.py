@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from north_lsp.workspace.formats.pictures import recognise
+from north_lsp.workspace.formats.pictures import recognize
 from tests.end_to_end.test_sessions import another, there
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import SERVER, World, make_world
@@ -132,7 +132,7 @@ async def test_large_pictures_are_scaled_down(world: World, server: ModelServer)
     async with conversation(world) as (client, id):
         await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS, block(png(2500, 50))]})
     (shown,) = pictures_in(server.requests[0].body["messages"][0])
-    assert recognise(shown) == ("PNG", (2000, 40))
+    assert recognize(shown) == ("PNG", (2000, 40))
 
 
 async def test_a_model_that_cannot_see_is_told_in_words_and_so_is_the_user(world: World, server: ModelServer) -> None:

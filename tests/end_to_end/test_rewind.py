@@ -373,7 +373,7 @@ async def test_without_a_summary_nothing_moves(world: World, server: ModelServer
             with pytest.raises(RpcFailure, match=said):
                 await client.request("_north/sessions/rewind", {**where, **params})
         server.script(answer(Say(" \n ")))
-        with pytest.raises(RpcFailure, match="there is no summary, so the conversation is where it was") as refused:
+        with pytest.raises(RpcFailure, match="there is no summary, so the conversation has not moved") as refused:
             await client.request("_north/sessions/rewind", {**where, "summarize": True})
         assert refused.value.code == -32600
         for cancel in ("$/cancel_request", "session/cancel"):
@@ -425,7 +425,7 @@ async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server:
         server.script(*(answer(Say(f"{word}.")) for word in ("One", "Two", "Three")))
         for text in ("first", "second", "third"):
             await prompt(client, session, text)
-        assert "The conversation is where it was." in await type_("/rewind 3", "stay")
+        assert "The conversation has not moved." in await type_("/rewind 3", "stay")
         assert "The conversation continues from before this prompt" in await type_("/rewind 3", "none")
         server.script(answer(Say("Two was said.")))
         said = await type_("/rewind 2", "summarize")
@@ -605,7 +605,7 @@ async def test_slash_commands_do_it_for_every_client(world: World, server: Model
 
         listed = await type_("/rewind")
         assert "1. Change one\n2. Change two\n" in listed
-        assert "is called **before the second**" in await type_("/label before the second")
+        assert "is labeled **before the second**" in await type_("/label before the second")
         tree = await type_("/tree no-tools")
         assert "you: Change two" in tree
         assert "[before the second]" in tree
@@ -625,7 +625,7 @@ async def test_slash_commands_do_it_for_every_client(world: World, server: Model
             "Change one",
             "Change three",
         ]
-        assert "No place" not in await type_("/label")
+        assert "No entry" not in await type_("/label")
         for text, relation in (("/branch 2", "branch"), ("/fork", "fork")):
             said = await type_(text)
             (id,) = [
@@ -656,7 +656,7 @@ async def test_clients_that_know_north_show_it_anew_and_open_copies(world: World
         assert [text for who, text in rows if who == "user"] == ["first", "/rewind 2"]
         assert rows[-1][1].startswith("The conversation continues from before this prompt")
         await prompt(client, session, "/branch 1")
-        assert "lists do not show it before something is said in it" in texts(client)
+        assert "so it is listed once it has one" in texts(client)
         assert "is among the conversations" not in texts(client)
         await prompt(client, session, "/fork")
         assert "is among the conversations of this project" in texts(client)

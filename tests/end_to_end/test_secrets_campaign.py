@@ -1,5 +1,5 @@
 """Two hundred secrets of forty kinds, in prompts, attached and read files, outputs, variables and rules, and as many
-from the web, tool servers and agents: none is in a request to any vendor, in a log or in an export."""
+from the web, MCP servers and agents: none is in a request to any vendor, in a log or in an export."""
 
 import base64
 import html

@@ -204,7 +204,7 @@ async def test_a_command_gives_nothing_that_the_conversation_does_not_have(world
         shown = " ".join(notices(client))
     assert "sonnet" in str(server.requests[0].body["model"])
     assert "wants the model gpt-5, which cannot be used" in shown
-    assert "names tools that are not there: codebase, so it has all of them" in shown
+    assert "names tools that do not exist: codebase, so it has all of them" in shown
     assert "read_file" in tools_of(server)
     assert "shell_run" not in tools_of(server)
 

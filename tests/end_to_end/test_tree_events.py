@@ -71,7 +71,7 @@ async def test_an_extension_is_told_before_and_after(world: World, server: Model
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ('return {"cancel": True, "reason": "not on Fridays"}', "watch.py keeps it there: not on Fridays"),
+        ('return {"cancel": True, "reason": "not on Fridays"}', "watch.py prevented this: not on Fridays"),
         ("raise KeyError('x')", r"watch.py failed to handle `session_before_tree` \(KeyError: 'x'\); fix it"),
         ("return 7", "watch.py answered `session_before_tree` with something that is not a dict"),
         ('return {"summary": {"summary": 7}}', "watch.py supplied a summary that is not"),
@@ -86,7 +86,7 @@ async def test_one_that_cancels_or_fails_keeps_the_conversation_and_the_files(
         await two_edits(client, server, session)
         (_, second) = prompts(client)
         before, text = tree(world), path.read_text()
-        with pytest.raises(RpcFailure, match=f"the conversation stays where it is: the extension .*{says}"):
+        with pytest.raises(RpcFailure, match=f"the conversation does not move: the extension .*{says}"):
             await rewind(client, session, second, what="both")
         assert (tree(world), path.read_text()) == (before, text)
     assert [name for name, _ in told(world)] == ["before"]

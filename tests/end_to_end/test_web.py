@@ -174,7 +174,7 @@ FAILING: list[tuple[Page, str, str]] = [
     (Page("no such thing\nmore", "text/plain", status=404), "NOT_FOUND", "404 Not Found: no such thing"),
     (Page(bomb(64), headers={"content-encoding": "gzip"}), "TOO_LARGE", "longer than 10 MB"),
     (Page(b"x" * (10 * 1024 * 1024 + 1)), "TOO_LARGE", "longer than 10 MB"),
-    (Page("x", headers={"content-encoding": "br"}), "REMOTE_ERROR", "unasked"),
+    (Page("x", headers={"content-encoding": "br"}), "REMOTE_ERROR", "which North did not accept"),
     (Page("not packed", headers={"content-encoding": "gzip"}), "REMOTE_ERROR", "cannot be unpacked"),
     (Page(b"\0\1\2", "application/zip"), "BINARY_FILE", "3 bytes of application/zip"),
     (Page(b"\x89PNG broken", "image/png"), "BINARY_FILE", "image/png"),

@@ -65,7 +65,7 @@ async def test_a_criterion_that_is_judged_by_looking_is_confirmed_by_the_user(
         assert states(told) == ["open", "met"]
         assert told["goal"]["criteria"][1]["evidence"]["text"] == "the user confirmed it"
         await prompt(client, session, "/goal confirm c1")
-        assert "c1 is met by a run of its command alone" in texts(client)
+        assert "c1 can only be met by a run of its command" in texts(client)
         assert shown(client)[-1] == told
         await prompt(client, session, "/work continue")
     asked = server.requests[-1].body["messages"][-1]["content"]
@@ -83,7 +83,7 @@ async def test_a_workflow_is_shown_with_its_phase_what_it_holds_and_what_is_left
         first, last = told[0], told[-1]
         assert [one["phase"] for one in told if one != first][-1] == "question"
         assert (first["name"], first["phase"], first["folder"]) == ("clarify", "intake", ".north/work/a-login-page")
-        assert first["held"] == {"why": "edits and commands are refused, but for the workflow's own documents"}
+        assert first["held"] == {"why": "edits and commands are refused, except for the workflow's own documents"}
         assert {"callsLeft": 19} in [{key: one["held"][key] for key in one["held"] if key != "why"} for one in told]
         assert last["held"]["roundsLeft"] == 5
         assert [one["state"] for one in last["phases"]] == ["done", "done", "now", "ahead", "ahead"]
@@ -131,7 +131,7 @@ async def test_who_edits_the_goal_is_warned_of_commands_that_change_files(world:
         made = {"sessionId": session, "markdown": "# It works\n- made: `rm -rf out`\n"}
         await client.request("_north/goal/set", made)
         (told,) = [one for one in events(client) if one["event"] == "notice"]
-        assert "These commands do more than check" in told["text"]
+        assert "These commands may change files" in told["text"]
         assert "rm -rf out" in told["text"]
 
 

@@ -131,7 +131,7 @@ async def test_what_the_user_changes_meanwhile_stays_and_conflicts_are_told(
     assert len(shown) == 1
     assert "notes.txt: line 10" in told(server)
     assert "line ten by the agent" in told(server)
-    assert any("your text stays" in json.dumps(one) and "line 10" in json.dumps(one) for one in client.updates)
+    assert any("your version is kept" in json.dumps(one) and "line 10" in json.dumps(one) for one in client.updates)
 
 
 async def test_single_hunks_of_the_proposal_can_be_rejected(repository: World, server: ModelServer) -> None:
@@ -362,7 +362,7 @@ async def test_nothing_is_written_where_the_conversation_may_not_write_any_more(
     (kept,) = world.data.rglob("*.task.log")
     assert "+line two by the agent" in kept.read_text()
     assert (tree / "picture").read_bytes() == b"\0agent"
-    assert f"What is not text is in the work tree, which stays: {tree}" in json.dumps(sent(server))
+    assert f"Binary files are left in the work tree, which is kept: {tree}" in json.dumps(sent(server))
 
 
 async def test_what_is_too_large_to_review_is_left_out_and_kept(repository: World, server: ModelServer) -> None:

@@ -31,7 +31,7 @@ async def test_calls_of_one_answer_are_counted_one_by_one(world: World, server: 
     server.script(move("explore"), answer(*looks, *agents), WELL)
     async with talking(world) as (client, session):
         await prompt(client, session, "/work start clarify Something")
-    refused = ["all calls that may read in this phase are used" in one for one in results_of_last(server)]
+    refused = ["the read calls of this phase are used up" in one for one in results_of_last(server)]
     assert refused == [False] * 20 + [True] * 12
 
 
@@ -44,7 +44,7 @@ async def test_searches_of_agents_are_no_way_around_the_count(world: World, serv
     async with talking(world) as (client, session):
         answering(client, "run")
         await prompt(client, session, "/work start clarify A login page --research")
-    assert "no searches and pages of the web are left" in json.dumps(sent(server)[3])
+    assert "no web searches or fetches are left in this phase" in json.dumps(sent(server)[3])
     assert "One way." in told(server)
     assert len(site.asked) == 1
 
@@ -124,7 +124,7 @@ async def test_a_package_is_given_away_twice_at_most_also_at_once_or_in_the_back
         server.open(f"gate-{at}")
     configure(world, **{"todo.reminders": False})
     async with talking(world) as (client, session):
-        await prompt(client, session, "/work start parallelise Something")
+        await prompt(client, session, "/work start parallelize Something")
         listed = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
     results = [json.dumps(one) for one in sent(server)]
     assert sum("a was given to an agent 2 times" in one for one in results) > 0
@@ -143,7 +143,7 @@ async def test_an_agent_gives_no_package_away_more_often(world: World, server: M
     server.script(write("packages", three), move("work"), lead)
     server.script(again, submit(made), again, submit(made), again, submit("Twice."), WELL)
     async with talking(world) as (client, session):
-        await prompt(client, session, "/work start parallelise Something")
+        await prompt(client, session, "/work start parallelize Something")
         listed = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
     assert any("a was given to an agent 2 times" in json.dumps(one) for one in sent(server))
     assert [row["id"] for row in listed] == ["0-task", "0-task.0-a", "0-task.1-a"]

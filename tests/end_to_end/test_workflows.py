@@ -152,10 +152,10 @@ async def test_reading_and_asking_have_their_limits(world: World, server: ModelS
         await prompt(client, session, "/work start clarify Something")
     told_of = came(server)
     assert "BLOCKED" not in told_of[20]
-    assert "all calls that may read in this phase are used" in told_of[21]
+    assert "the read calls of this phase are used up" in told_of[21]
     assert "at most 4 questions are asked at once" in told_of[24]
     assert "BLOCKED" not in told_of[28]
-    assert "all rounds of questions are used" in told_of[30]
+    assert "no rounds of questions are left in this phase" in told_of[30]
 
 
 def left_behind(world: World, slug: str) -> Path:
@@ -359,11 +359,11 @@ async def test_with_auto_nothing_is_asked_but_once_what_matters_and_is_not_sure(
         await prompt(client, session, "/work start clarify A login page --auto")
     told_of = came(server)
     assert "Ask nothing on the way" in json.dumps(sent(server)[0][-1])
-    assert "clarify is active (phase question, --auto): all rounds of questions are used" in told_of[3]
+    assert "clarify is active (phase question, --auto): no rounds of questions are left in this phase" in told_of[3]
     assert "u1; take their defaults" in told_of[4]
     assert "say in `confidence` how sure that is" in told_of[6]
-    assert "u1 matter and are not sure" in told_of[11]
-    assert "all rounds of questions are used" in told_of[13]
+    assert "u1 are important and still uncertain" in told_of[11]
+    assert "no rounds of questions are left in this phase" in told_of[13]
     assert len(shown) == 2
     assert options_of(world, "a-login-page") == ["auto"]
     assert state(world, "a-login-page")["phase"] == "done"
@@ -383,7 +383,7 @@ async def test_research_looks_up_ten_things_and_names_its_sources(
         await prompt(client, session, "/work start clarify A login page --research")
     told_of = came(server)
     assert "BLOCKED" not in told_of[10]
-    assert "no searches and pages of the web are left" in told_of[11]
+    assert "no web searches or fetches are left in this phase" in told_of[11]
     assert "lacks the heading Sources" in told_of[16]
     assert "phase **confirm**" in told_of[18]
 
@@ -414,7 +414,7 @@ async def test_a_resumed_workflow_has_the_options_that_it_was_begun_with(world: 
         await prompt(client, session, "/work start clarify One thing --auto")
     async with talking(world) as (client, session):
         await prompt(client, session, "/work resume one-thing")
-    assert "(phase intake, --auto): all rounds of questions are used" in came(server, 2)[0]
+    assert "(phase intake, --auto): no rounds of questions are left in this phase" in came(server, 2)[0]
 
 
 HIGHLY = {"file": "made.txt", "line": 1, "severity": "high", "text": "It is empty", "suggestion": "Fill it"}
@@ -598,7 +598,7 @@ async def test_a_package_comes_back_only_if_the_checks_pass_with_it(world: World
     for words in (
         "Others work on other packages of the same plan beside you. Change only one/**",
         "What you depend on is shared.txt",
-        "With it, checks fail, so nothing of it was proposed. Give the package to its agent once more",
+        "Checks fail with it, so none of it was proposed. Give the package to its agent once more",
         "a did not fit: give it to its agent once more",
         f"`{made}`: fails (1) in a work tree, with these changes and without them",
     ):
@@ -618,7 +618,7 @@ async def test_a_package_is_given_back_once(world: World, server: ModelServer) -
     server.route("I began the workflow", write("packages", three), move("work"), again, again, again, WELL)
     server.route("DO-a", submit("Done."), submit("Done."), submit("Done."))
     async with talking(world) as (client, session):
-        await prompt(client, session, "/work start parallelise Something")
+        await prompt(client, session, "/work start parallelize Something")
     assert "a was given to an agent 2 times" in told(server)
 
 

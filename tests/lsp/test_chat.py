@@ -317,7 +317,7 @@ async def test_a_long_question_stands_whole_in_the_document_where_nothing_else_s
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: client.questions)
         first, second = client.questions[0]["message"].split("\n\n")[:2]
-        assert first == "All of this question is also in the chat, should it be cut off here."
+        assert first == "The full question is also in the chat."
         assert second.endswith("000029 && touch made")
         assert "this command of 1,480 characters in" in second
         await client.until(lambda: f">     {command}" in client.text(uri))
@@ -336,7 +336,7 @@ async def test_a_question_that_is_not_whole_in_the_document_is_not_answered_ther
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: ">     touch made; rm -f nothing" in client.text(uri))
         client.set(uri, client.text(uri).replace("touch made; rm -f nothing", "ls"))
-        with pytest.raises(Failed, match="not whole in the document"):
+        with pytest.raises(Failed, match="incomplete in the document"):
             await client.press((await client.lenses(uri))["Run"])
         await client.press((await client.lenses(uri))["Stop"])
         await idle(client)

@@ -1,4 +1,4 @@
-"""The catalogue of a process that lives long: edited files, stored keys, servers that come and go."""
+"""The catalog of a process that lives long: edited files, stored keys, servers that come and go."""
 
 import os
 import sqlite3

@@ -290,7 +290,7 @@ def test_it_is_believed_once_everything_was_refused_that_must_be(on_macos: Calla
         ("os.chmod", "a program in it could change permissions outside"),
         ("os.utime", "a program in it could change times outside"),
         ("os.link", "a program in it could link to outside"),
-        ("os.rename", "a program in it could replace what is held"),
+        ("os.rename", "a program in it could replace a protected file"),
         ("subprocess.Popen", "a program in it could write by a program of its own"),
         ("socket.connect", "a program in it could reach this machine"),
         ("socket.bind", "a program in it could listen"),

@@ -41,7 +41,7 @@ def test_every_command_with_wrong_words_says_in_one_form_what_can_be_typed(comma
 
 
 def test_what_the_hint_does_not_say_follows_the_usage() -> None:
-    assert refusal("undo", "0") == "Usage: `/undo [n] [file] [overwrite|merge]`. The number is from 1 to 1000."
+    assert refusal("undo", "0") == "Usage: `/undo [n] [file] [overwrite|merge]`. The number must be between 1 and 1000."
     assert refusal("rename") == "Usage: `/rename <title>`. A title cannot be empty."
 
 

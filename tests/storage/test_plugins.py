@@ -135,7 +135,7 @@ def test_a_broken_manifest_is_named_with_its_place_and_a_link_out_of_the_project
     assert [(one.name, one.why) for one in plugins] == [("bad", "its manifest cannot be read")]
     assert str(root / ".north/extensions/bad/gemini-extension.json") in problems[0]
     assert "line 1" in problems[0]
-    assert "leads out of the project" in problems[1]
+    assert "points outside the project" in problems[1]
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "a" * 5000, "round"])
@@ -162,7 +162,7 @@ def test_a_manifest_that_leads_out_of_the_project_is_not_read(tmp_path: Path, ro
     (inside / "gemini-extension.json").symlink_to(outside / "gemini-extension.json")
     plugins, problems = found(tmp_path, root)
     assert plugins == []
-    assert "leads out of the project" in problems[0]
+    assert "points outside the project" in problems[0]
 
 
 _TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["~\x00", "~nobody/x", "/", "..", "a\x00", "x" * 5000]))

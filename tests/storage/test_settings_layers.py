@@ -161,7 +161,7 @@ def test_a_projects_file_that_leads_out_of_it_is_not_read(store: Locations, root
     (tmp_path / "outside.json").write_text('{"secret-name": 1}')
     (root / ".north" / "settings.json").symlink_to(tmp_path / "outside.json")
     told = problems(of(store, root))
-    assert "leads out of the project" in told[0]
+    assert "points outside the project" in told[0]
     assert "secret-name" not in str(told)
 
 

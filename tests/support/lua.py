@@ -101,7 +101,7 @@ class _Reader:
         opening = next(index for index in range(at, len(self._tokens)) if self._text(index) == "(")
         name, top = "".join(self._text(index) for index in range(at + 1, opening)), self._blocks[-1]
         if name in top.functions:
-            yield f"line {line}: the function {name} is there twice"
+            yield f"line {line}: the function {name} occurs twice"
         top.functions.update([name] if name else [])
         if self._text(at - 1) == "local":
             top.names.add(name)
@@ -113,7 +113,7 @@ class _Reader:
     def _key(self, key: str, line: int) -> Iterator[str]:
         keys = self._blocks[-1].keys
         if keys is not None and key in keys:
-            yield f"line {line}: the key {key} is there twice"
+            yield f"line {line}: the key {key} occurs twice"
         elif keys is not None:
             keys.add(key)
 

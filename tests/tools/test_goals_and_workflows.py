@@ -80,6 +80,7 @@ def test_every_phase_leads_somewhere_that_is_a_phase_or_an_end() -> None:
 
 def test_a_workflow_is_known_by_its_other_name() -> None:
     assert workflow_called("ralplan").name == "plan"
+    assert workflow_called("parallelise").name == "parallelize"
     with pytest.raises(WorkflowError, match="known: clarify"):
         workflow_called("none")
 

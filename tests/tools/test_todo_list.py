@@ -63,8 +63,8 @@ def test_appending_makes_a_phase_that_is_missing() -> None:
     ("change", "named"),
     [
         (Change("init"), "init needs a list"),
-        (Change("init", (Phase("P", (Task("a"),)), Phase("P", (Task("b"),)))), "the phase 'P' is there twice"),
-        (Change("init", (Phase("P", (Task("a"), Task("a"))),)), "the task 'a' is there twice"),
+        (Change("init", (Phase("P", (Task("a"),)), Phase("P", (Task("b"),)))), "the phase 'P' occurs twice"),
+        (Change("init", (Phase("P", (Task("a"), Task("a"))),)), "the task 'a' occurs twice"),
         (Change("start"), "start needs the text"),
         (Change("start", task="x"), "there is no task 'x'"),
         (Change("done", task=""), "there is no task ''"),
@@ -111,8 +111,8 @@ def test_a_document_may_be_written_in_several_ways() -> None:
     [
         ("- [ ] a\nsome words\n", "line 2 is neither a heading"),
         ("- [?] a\n", "line 1: `[?]` means nothing"),
-        ("- [ ] a\n\n- [x] a\n", "line 3: the task 'a' is there already, in line 1"),
-        ("# P\n- [ ] a\n# P\n", "line 3: the phase 'P' is there twice"),
+        ("- [ ] a\n\n- [x] a\n", "line 3: the task 'a' already occurs in line 1"),
+        ("# P\n- [ ] a\n# P\n", "line 3: the phase 'P' occurs twice"),
         ("- a\n", "line 1 is neither"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_root_does_not_cover_a_neighbour_with_a_longer_name(repo: Path) -> Non
 
 
 def test_the_error_says_what_was_spelled_and_which_roots_there_are(repo: Path) -> None:
-    with pytest.raises(ToolError, match=r"'\.\./x' leads outside .*repo") as caught:
+    with pytest.raises(ToolError, match=r"'\.\./x' is outside .*repo") as caught:
         Roots.of(repo).resolve("../x")
     assert caught.value.details == {"path": "../x", "roots": [str(repo)]}
 

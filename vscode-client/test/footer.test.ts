@@ -58,7 +58,7 @@ test("that North starts is said until it has, with what can be done when it take
   assert.equal(at("#starting").hidden, true);
 });
 
-test("what is allowed without a question takes the place of what is asked", () => {
+test("what is allowed without asking takes the place of what is asked", () => {
   const pickers: State["pickers"] = [{ id: "approvals", label: "Asks first", title: "" }];
   showState({ ...state, pickers });
   assert.deepEqual([at("#approvals").hidden, at("#permitted").hidden], [false, true]);

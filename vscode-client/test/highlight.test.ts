@@ -42,7 +42,7 @@ test("a shell's programs, options and variables", () => {
   ]);
 });
 
-test("diffs have colours by lines", () => {
+test("diffs have colors by lines", () => {
   assert.deepEqual(told(" a\n-b\n+c", "diff"), ["removed:-b\n", "added:+c"]);
 });
 

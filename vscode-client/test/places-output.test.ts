@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { CLOSED, commandLine, exitOf, Output, plainOf, readableLine, terminalFor } from "../src/places/output";
 
-test("colours, titles and shell integration's marks are no text", () => {
+test("colors, titles and shell integration's marks are no text", () => {
   const written = "\x1b]633;C\x07\x1b[31mred\x1b[0m\x1b]0;title\x07 plain\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\r\n\x1b(B\x1b[?25l";
   assert.equal(plainOf(written), "red plainlink\n");
 });

@@ -30,6 +30,6 @@ test("the row says how far it has come, and why there is no summary", () => {
   assert.deepEqual(texts, [
     "The older part of this conversation is being summarized (1,200 characters so far)",
     "compaction did not succeed: no key",
-    "Summarizing was cancelled; the conversation is as it was",
+    "Summarizing was cancelled; the conversation is unchanged",
   ]);
 });

@@ -80,7 +80,7 @@ test("a workflow is pinned with its phases and with why edits and commands wait"
   assert.equal(at("#work .current").textContent, "explore");
   assert.equal(at("#work .phases [aria-current=step]").className, "now");
   assert.equal(at("#work summary .codicon-lock").hidden, false);
-  assert.match(at("#work .hint.lock").textContent ?? "", /wait until clarify has ended.*12 calls that read are left/);
+  assert.match(at("#work .hint.lock").textContent ?? "", /wait until clarify has ended.*12 read-only calls are left/);
   show({ workflow: { ...WORKFLOW, name: "execute-and-verify", held: { why: "not run again", spent: ["make test"] } } });
   assert.equal(at("#work summary .codicon-lock").hidden, true);
   assert.equal(at("#work .hint.warning").textContent, "Not run again in this phase, since it failed too often: make test");

@@ -64,6 +64,6 @@ class ProjectApprovals(CommandApprovals, Protocol):
 def moved_aside(path: Path) -> str:
     """Return what to tell the user about a file of approvals that could not be read."""
     return (
-        f"what was allowed in this project could not be read and was kept as {visible(str(path))}: what it allowed "
+        f"the approvals of this project could not be read and were kept as {visible(str(path))}: what they allowed "
         "asks again"
     )

@@ -54,7 +54,7 @@ class ToolRunner:
 
     @property
     def pages(self) -> "WebAccess":
-        """What reaches the web."""
+        """The access to the web."""
         return self._abilities.carriers.outside.web
 
     async def run(self, context: TurnContext, call: ToolCall, calls: OpenCalls) -> Result:

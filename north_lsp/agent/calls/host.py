@@ -41,7 +41,7 @@ _LOOKS: tuple[Need, ...] = ("run", "network", "agents")
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What leads out of this machine: other programs' tools, and the web."""
+    """The services that reach other programs (the tools of MCP servers) and the web."""
 
     tools: "ToolApprover"
     web: "WebAccess"
@@ -49,7 +49,7 @@ class Outside:
 
 
 class Carriers(Protocol):
-    """What carries out the calls that do more than read and edit; each is made for the first call that needs it."""
+    """The services for calls that do more than read and edit; each is made for the first call that needs it."""
 
     @property
     def shell(self) -> "ShellCommands": ...
@@ -133,7 +133,7 @@ class CallHost:
         if (hold := self._context.rules.hold()) is not None:
             hold.refuse_command(command.command)
             if hold.closes and (command.background or not await _only_looks(command)):
-                raise hold.error("only git status, log, diff and show, ls, and questions for a version are run now")
+                raise hold.error("only `git status`, `log`, `diff` and `show`, `ls`, and `--version` may be run now")
         return await self._abilities.carriers.shell.run(self._context, self._call, self._title, command)
 
     async def control_jobs(self, request: JobRequest) -> Result:
@@ -141,7 +141,7 @@ class CallHost:
         self._ensure("run")
         hold = self._context.rules.hold()
         if hold is not None and hold.closes and request.action == "input":
-            raise hold.error("nothing is written to a job now")
+            raise hold.error("jobs cannot be sent input now")
         return await self._abilities.carriers.jobs.run(self._context.workspace, self._call, self._title, request)
 
     async def ask_user(self, questions: Sequence[UserQuestion]) -> Result:
@@ -183,7 +183,7 @@ class CallHost:
         self._ensure("network")
         hold = self._context.rules.hold()
         if hold is not None and hold.closes and "plan" not in self._tool.modes:
-            raise hold.error(f"{self._tool.name} does not say that it only reads")
+            raise hold.error(f"{self._tool.name} is not declared read-only")
         return await self._abilities.carriers.outside.tools.permit(self._call, self._title, question)
 
     async def reach(self, work: Callable[[Progress], Awaitable[_T]]) -> _T:

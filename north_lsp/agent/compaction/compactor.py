@@ -41,7 +41,7 @@ _NOT_SHORTER = "the summary would not have made the conversation shorter"
 
 
 class NothingToCompact(ValueError):
-    """All of the conversation is recent enough to be kept as it is."""
+    """Raised when nothing in the conversation is old enough to be summarized."""
 
     def __init__(self) -> None:
         super().__init__(_NOTHING)

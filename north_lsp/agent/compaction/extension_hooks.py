@@ -55,7 +55,9 @@ class ExtensionHooks:
         async for one in self._events.tell(BEFORE, {"preparation": event}):
             await self._report(one)
             if one.cancels:
-                raise KeptWhole(f"the extension {one.extension} keeps all of it{f': {one.why}' if one.why else ''}")
+                raise KeptWhole(
+                    f"the extension {one.extension} prevented the summary{f': {one.why}' if one.why else ''}"
+                )
             given = as_object(one.content.get("compaction"))
             if text := as_text(given.get("summary")).strip():
                 found = replace(found, summary=text, short=one_line(as_text(given.get("shortSummary")), 200))

@@ -18,10 +18,10 @@ _LEAST_SAVING_SHARE = 0.10
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """For one window, in tokens. From `threshold` on the conversation is shortened; `tail` is what a summary leaves as
-    it is, `longest_tail` what that may be with the last messages, `longest_step` what the last answer with its results
-    may be to stay; the newest `protected_output` of results are never pruned, and nothing is if that saves less than
-    `least_saving`."""
+    """Gives the thresholds of compaction for one context window, in tokens. A conversation of `threshold` tokens is
+    shortened; `tail` is how much a summary leaves unchanged, `longest_tail` how long that may be with the last
+    messages, `longest_step` how long the last answer with its results may be to be kept; the newest `protected_output`
+    of results are never pruned, and nothing is if that saves less than `least_saving`."""
 
     threshold: int
     tail: int

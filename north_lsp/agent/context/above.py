@@ -48,7 +48,7 @@ def resolver_above(tops: Sequence[Path]) -> Resolve:
     def resolve(path: Path) -> tuple[Path, str]:
         top = next((top for top in rules if path.is_relative_to(top)), None)
         if top is None or not _is_real(path):
-            raise ToolError("OUTSIDE_WORKSPACE", f"{path} leads outside the workspace")
+            raise ToolError("OUTSIDE_WORKSPACE", f"{path} is outside the workspace")
         if (reason := rules[top].closing(path.relative_to(top).as_posix())) is not None:
             raise ToolError("IGNORED", f"{path} is closed: {reason}")
         return path, one_line(str(path), 300)

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 
 
 class ConversationContext:
-    """That of one conversation. `skills` lists what a model can look up, `more_rules` returns what else is told with
-    files, `more_news` once what else must be told, `servers` what tool servers say about using them; a session sets
-    them."""
+    """Builds what the model of one conversation is told besides the conversation itself: the system text and the news.
+    `skills` lists what a model can look up, `more_rules` returns what else is told with files, `more_news` once what
+    else must be told, `servers` what MCP servers say about using them; a session sets them."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ _FRAME = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where files of one level may be."""
+    """A place in which files of one level are looked for; `resolve` says what a path in it may be."""
 
     level: Level
     resolve: Resolve

@@ -50,7 +50,7 @@ class ContextFile:
 
     @property
     def key(self) -> str:
-        """What says in a conversation's log that it was told."""
+        """The key under which a conversation's log notes that this file was told."""
         return f"file:{self.path}"
 
 
@@ -101,7 +101,7 @@ def files_in(folder: Path, place: Place) -> list[ContextFile]:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Who decides on files in the roots (`inside`), and on those above them in the same repository (`above`)."""
+    """Resolves the paths of context files, in the roots (`inside`) and above them in the same repository (`above`)."""
 
     roots: Sequence[Path]
     inside: Place
@@ -112,7 +112,7 @@ class Places:
 
 
 def fitted(files: Sequence[ContextFile]) -> list[ContextFile]:
-    """Leave out what is there twice, and cut what is too much for all of them together."""
+    """Leave out what occurs twice, and cut what is too much for all of them together."""
     out: list[ContextFile] = []
     texts: dict[str, str] = {}
     left = MAX_TOTAL_BYTES

@@ -47,11 +47,11 @@ def _split(text: str) -> Front:
         return Front({}, text.strip())
     head, body = lines[1:end], "\n".join(lines[end + 1 :]).strip()
     if sum(map(len, head)) > _MAX_HEAD:
-        return Front({}, body, f"its head is longer than {_MAX_HEAD // 1024} KB and was not read")
+        return Front({}, body, f"its front matter is longer than {_MAX_HEAD // 1024} KB and was not read")
     try:
         return Front(_by_yaml("\n".join(head)), body)
     except ValueError as error:
-        return Front(_line_by_line(head), body, f"its head is not YAML and was read line by line: {error}")
+        return Front(_line_by_line(head), body, f"its front matter is not YAML and was read line by line: {error}")
 
 
 def _by_yaml(head: str) -> Mapping[str, object]:

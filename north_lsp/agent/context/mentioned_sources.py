@@ -99,7 +99,7 @@ async def _read(
             return [Attached("problems", await _problems(workspace, state))]
         case "selection":
             if state is None or state.active is None or state.selection is None:
-                raise ToolError("UNAVAILABLE", "the editor did not say that anything is selected")
+                raise ToolError("UNAVAILABLE", "the editor reported no selection")
             return [FileLink(state.active, state.selection)]
         case "symbol":
             return [FileLink(str(path), lines) for path, lines in await _symbol(source.about, workspace)]
@@ -132,7 +132,7 @@ def _diff_of(root: Path, workspace: Workspace) -> str | None:
     if len(shown) > _MOST_CHARACTERS:  # here, on a thread, since nobody needs the rest
         shown = f"({len(shown)} characters: only the first {_MOST_CHARACTERS} are here)\n{shown[:_MOST_CHARACTERS]}"
     more = [f"({len(changed) - _MOST_FILES} more files have changed)"] if len(changed) > _MOST_FILES else []
-    more += ["Files that git does not know yet:", *new[:_MOST_FILES]] if new else []
+    more += ["Untracked files:", *new[:_MOST_FILES]] if new else []
     return "\n".join([shown, *more]).strip("\n")
 
 
@@ -153,7 +153,7 @@ async def _problems(workspace: Workspace, state: EditorState | None) -> str:
     of the active file. Raises ToolError UNAVAILABLE."""
     if workspace.language is None:
         if state is None or state.active is None:
-            raise ToolError("UNAVAILABLE", "this editor does not tell North which problems it shows")
+            raise ToolError("UNAVAILABLE", "this editor does not report its problems to North")
         name = (await resolve_open(state.active, workspace)).relative
         rows = [f"{name}:{one.line}: {one.severity}: {one_line(one.message, 1000)}" for one in state.problems]
         return "\n".join(rows) or f"(the editor shows no problems in {name})"

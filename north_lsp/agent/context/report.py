@@ -23,7 +23,7 @@ _HINTS = {
     "rules": "give rules globs, so that they are only told with files that match, or disable some (`disabledRules`)",
     "files": "move what is about a folder into that folder's own `AGENTS.md`",
     "profile": "shorten the file of the project's profile: it is yours to edit",
-    "memory": "have less of the memory told (`memories.summaryInjectionTokenLimit`)",
+    "memory": "include less of the memory (`memories.summaryInjectionTokenLimit`)",
     "tools": "ask mode has fewer tools; `tools.discoveryThreshold` lists rare ones by name only",
     "attachments": "attach the lines that matter (`@file:10-40`), not whole files",
     "results": "begin a new conversation for another task",

@@ -83,7 +83,7 @@ def parse_rule(text: str, about: Rule) -> Rule:
     always = fields.flag("alwaysApply", default=False)
     trigger = fields.text("trigger")  # Windsurf's
     enabled = fields.flag("enabled", default=True)
-    why = "" if enabled else "its head says `enabled: false`"
+    why = "" if enabled else "its front matter says `enabled: false`"
     if not front.body and enabled:
         why = "it is empty"
     condition = None

@@ -88,8 +88,8 @@ def nested_rules(folder: Path, root: Path, place: Place) -> Iterator[Loader[Rule
 
 @dataclass(frozen=True, slots=True)
 class _Roots:
-    """What rules are about: their globs begin in `root`, they hold `within` a root, and their names begin with
-    `prefix`."""
+    """Says to which root and folder the rules of a source apply: their globs begin in `root`, they apply `within` a
+    root, and their names begin with `prefix`."""
 
     root: Path | None = None
     within: Path | None = None

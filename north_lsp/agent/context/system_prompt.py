@@ -45,13 +45,13 @@ def system_sections(
 
 
 def servers_section(servers: Sequence[tuple[str, str]]) -> Section | None:
-    """Make the part that says how tool servers want to be used, each as far as there is room; None if none says it."""
+    """Make the part that says how MCP servers want to be used, each as far as there is room; None if none says it."""
     rows, left = list[dict[str, str]](), _MAX_SERVERS_BYTES
     for name, said in servers:
         body = cut(said, min(left, _MAX_SERVER_BYTES), "[truncated]") if left > 0 else ""
         left -= size_of(body)
         rows += [{"text": in_frame("server_text", body, server=name)}] if body else []
-    return Section("servers", "Tool servers", "MCP servers", render("tool_servers", servers=rows)) if rows else None
+    return Section("servers", "MCP servers", "MCP servers", render("tool_servers", servers=rows)) if rows else None
 
 
 def joined(sections: Sequence[Section]) -> str:

@@ -31,7 +31,7 @@ def told_before(path: Sequence[Logged]) -> Mapping[str, str]:
 
 
 def bears_news(one: Logged) -> bool:
-    """Tell whether an entry tells what is told once, or may have replaced such an entry."""
+    """Tell whether an entry has news for the model, or may have replaced an entry that had."""
     return shortens(one) or (
         isinstance(one.entry, PromptEntry) and any(isinstance(part, News) for part in one.entry.parts)
     )

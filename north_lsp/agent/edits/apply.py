@@ -134,7 +134,7 @@ async def _write(
                 await documents.apply([_reversed(change) for change in mine])
         except ToolError as again:
             names = ", ".join(change.relative for change in mine)
-            told = f"{error.message}; the editor could not take its changes back ({again.message}): {names}"
+            told = f"{error.message}; the editor could not undo its changes ({again.message}): {names}"
             raise ToolError("IO_ERROR", told, "tell the user, and read these files again") from error
         raise
 
@@ -221,7 +221,9 @@ def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
         for path in change.paths:
             if workspace.trees.resolve(str(path)).path != path:
                 raise ToolError(
-                    "STALE", f"{change.relative} now leads somewhere else; nothing was written", "list the folder again"
+                    "STALE",
+                    f"{change.relative} now points to a different file; nothing was written",
+                    "list the folder again",
                 )
 
 

@@ -41,7 +41,7 @@ async def recover_project(journals: Path, workspace: Workspace, documents: OpenT
             stuck = [*done.changed, *await _reverse(done.reverse, workspace, documents)]
             if done.taken_back:
                 names = ", ".join(done.files)
-                told.append(f"an interrupted edit was undone; these files are as they were before: {names}")
+                told.append(f"an interrupted edit was undone; these files were restored: {names}")
             if stuck:
                 told.append(f"these files have changed since and were left as they are: {', '.join(stuck)}")
     return told
@@ -55,7 +55,7 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
         if all(_is_after(file) for file in one.files):
             stands = "it was applied, and the files are as proposed"
         elif all(_is_before(file) for file in one.files):
-            stands = "it was not applied, and the files are as they were before"
+            stands = "it was not applied, and the files are unchanged"
         else:
             stands = "read the files before you continue: they are neither as before nor as proposed"
         told.append(f"[North was interrupted during the edit of {names}; {stands}]")

@@ -277,7 +277,7 @@ class UndoHistory:
         """Resolve a path if an edit may change it now. Raises ToolError."""
         resolved = await resolve_open(str(path), self._workspace)
         if resolved.path != path:
-            raise ToolError("STALE", f"{resolved.relative} now leads somewhere else", "list the folder first")
+            raise ToolError("STALE", f"{resolved.relative} now points to a different file", "list the folder first")
         await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
         return resolved
 

@@ -61,7 +61,7 @@ class Attachment:
 
 @dataclass(slots=True)
 class Said:
-    """What the user sent. `context` is what North told the model with it, which people are not shown."""
+    """A row with a prompt of the user. `context` is what North told the model with it, which people are not shown."""
 
     id: str
     at: str

@@ -160,7 +160,8 @@ def inline(text: str) -> str:
 
 
 class _Inline:
-    """One paragraph. What has been looked for in vain is not looked for again."""
+    """Renders the inline Markdown of one paragraph as HTML. A closing mark that was not found is not searched for
+    again."""
 
     def __init__(self, text: str) -> None:
         self._text = text

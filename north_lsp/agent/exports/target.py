@@ -55,7 +55,7 @@ def find_target(raw_path: str, default_name: str, base: Path, private: Sequence[
         missing = visible(str(path.parent))
         raise ToolError("NOT_FOUND", f"there is no folder {missing}", "create it, or name another one") from None
     except (OSError, ValueError) as error:
-        raise ToolError("IO_ERROR", f"{shown} cannot be looked at: {_reason(error)}", _ELSEWHERE) from None
+        raise ToolError("IO_ERROR", f"{shown} cannot be accessed: {_reason(error)}", _ELSEWHERE) from None
     if path.name in ("", ".", ".."):
         raise ToolError("INVALID_INPUT", f"{shown!r} is not a file's name", _ELSEWHERE)
     target = Target(folder, path.name, _exists(folder / path.name))
@@ -69,7 +69,7 @@ def _exists(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise ToolError("IO_ERROR", f"{visible(str(path))} cannot be looked at: {_reason(error)}", _ELSEWHERE) from None
+        raise ToolError("IO_ERROR", f"{visible(str(path))} cannot be accessed: {_reason(error)}", _ELSEWHERE) from None
     if stat.S_ISLNK(mode):
         raise ToolError("INVALID_INPUT", f"{visible(str(path))} is a link, which is not followed", _ELSEWHERE)
     if not stat.S_ISREG(mode):

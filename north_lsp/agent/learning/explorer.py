@@ -44,7 +44,7 @@ _TOOLS = (
 _MOST_CALLS = 8
 _LONGEST_RESULT = 12_000
 _MOST_TOKENS = 4_000
-_LAST = "\n\n[This was the last look: write the text now.]"
+_LAST = "\n\n[That was the last round: write the text now.]"
 _FOR_ALL = ("auth", "quota_exhausted")
 
 Looking = Callable[[str], Awaitable[None]]
@@ -56,7 +56,7 @@ class NotLearned(ValueError):
 
 
 class CannotLearn(NotLearned):
-    """No topic can be: the next one would fail in the same way."""
+    """Raised when no topic can be learned: the next one would fail in the same way."""
 
 
 class Look:
@@ -81,7 +81,7 @@ class Look:
                 raise ToolError("NOT_FOUND", f"there is no tool called {call.name[:64]!r} here")
             tool, args = self._registry.check(call.name, call.arguments, "ask")
             if (reader := tool.reader) is None:
-                raise ToolError("DENIED", f"{call.name} does not only read")
+                raise ToolError("DENIED", f"{call.name} is not read-only")
             await looking(tool.title(dict(call.arguments)))
             output = await reader.run(args, self._workspace)
         except ToolError as error:
@@ -145,7 +145,7 @@ class Explorer:
     def _written(self, text: str) -> str:
         rows = self._mask(text).strip().split("\n")
         if rows == [""]:
-            raise NotLearned(f"the model looked around {ROUNDS} times and wrote nothing")
+            raise NotLearned(f"the model made {ROUNDS} rounds of calls and wrote nothing")
         more = len(rows) - LINES
         return "\n".join([*rows[: LINES - 1], f"[{more + 1} more lines were left out]"] if more > 0 else rows)
 

@@ -12,7 +12,8 @@ from north_lsp.vocabulary import Mode
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """None is what the path does not say: then the log's header and the settings count."""
+    """Holds what the user chose on a path: mode, model and thinking level. None is what the path does not say: then the
+    log's header and the settings apply."""
 
     mode: Mode
     model: str | None

@@ -1,4 +1,4 @@
-"""What the log has of a command that a model ran, or of a call of a tool server, beside its output: how it ended, and
+"""What the log has of a command that a model ran, or of a call of an MCP server, beside its output: how it ended, and
 whether it is evidence."""
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ def details_of_job(id: str, pid: int, cwd: Path, number: int | None) -> dict[str
 
 
 def details_of_server(server: str, tool: str, *, looks: bool) -> dict[str, object]:
-    """Make the details of a call of a tool server's tool; `looks`: it says that it only reads, and is believed."""
+    """Make the details of a call of an MCP server's tool; `looks`: it says that it only reads, and is believed."""
     return {"serverName": server, "mcpToolName": tool, "provider": "mcp", "onlyLooks": looks}
 
 

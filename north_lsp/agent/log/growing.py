@@ -6,7 +6,7 @@ from north_lsp.agent.ports.events import AnswerDelta, CallNamed, CallTitled, Eve
 
 
 class GrowingAnswer:
-    """What was shown of one answer, whose entry will have the id `entry_id`."""
+    """Computes the new events of an answer that is still arriving, whose entry will have the id `entry_id`."""
 
     def __init__(self, entry_id: str) -> None:
         self.entry_id = entry_id

@@ -83,7 +83,7 @@ def gone_from(path: Iterable[Logged], folder: Path) -> int:
 
 
 class _Room:
-    """What a request can still take."""
+    """Counts how many images still fit into a request."""
 
     def __init__(self) -> None:
         self._images, self._bytes = _MOST_IMAGES, _MOST_BYTES

@@ -57,7 +57,7 @@ def todo_on(path: Sequence[Logged], opened_at: str | None = None) -> TodoList:
     for one in reversed(path):
         is_earlier = is_earlier or (opened_at is not None and one.id == opened_at)
         if (found := todo_in(one.entry)) is not None:
-            return found.without_closed().normalised() if is_earlier else found
+            return found.without_closed().normalized() if is_earlier else found
     return TodoList()
 
 

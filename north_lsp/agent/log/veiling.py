@@ -1,5 +1,4 @@
-"""Which texts of a record may be exchanged for placeholders: what was said and done, never what holds the log
-together."""
+"""Masks the texts of a record: what was said and done, but never the fields that hold the log together."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

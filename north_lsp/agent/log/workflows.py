@@ -7,6 +7,8 @@ from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text,
 from north_lsp.lazy_dataclass import dataclass
 
 SKILL_STATE = "skill_state"
+_RENAMED = {"parallelise": "parallelize"}
+"""Workflows by the names that earlier versions wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class SkillStateEntry:
     def from_json(cls, record: Json) -> "SkillStateEntry":
         data, known = as_object(record.get("data")), FIXED | {"customType", "data"}
         skill, phase, slug, note = (as_text(data.get(key)) for key in ("skill", "phase", "slug", "note"))
+        skill = _RENAMED.get(skill, skill) if slug else skill
         options = tuple(map(as_text, as_list(data.get("options"))))
         return cls(skill, phase, slug, note, options, unknown(record, known))
 

@@ -45,8 +45,8 @@ class Answer:
         parts = [f"Chosen: {', '.join(self.chosen)}"] if self.chosen else []
         parts += [f"Own answer: {self.own}"] if self.own else []
         parts += [_NEXT] if self.later else []
-        late = " (nobody answered in time: this was taken automatically)" if self.automatic else ""
-        late = " (the time was over before the user was done choosing)" if self.unfinished else late
+        late = " (nobody answered in time: this was chosen automatically)" if self.automatic else ""
+        late = " (time ran out before the user had finished choosing)" if self.unfinished else late
         return ("; ".join(parts) or "no answer") + late
 
     def details(self) -> AnswerDetails:
@@ -146,7 +146,7 @@ def _form(call_id: str, questions: Sequence[UserQuestion]) -> Form:
                 f"q{at}", question.text, options, required=False, default=default, several=question.several
             )
             fields.append(chosen)
-            detail = "Takes the place of the choice above." if not question.several else ""
+            detail = "Replaces the choice above." if not question.several else ""
         title = _OTHER if question.options else question.text
         fields.append(TextField(f"q{at}_own", title, detail, required=False, most=_MAX_ANSWER))
     message = questions[0].text if len(questions) == 1 else f"North has {len(questions)} questions."

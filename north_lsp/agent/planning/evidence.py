@@ -34,8 +34,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What a log shows. `state` names the last change of files that the conversation or an agent of it made, on
-    whatever branch; `last` are the runs of each command on the path that have ended, the last one at the end."""
+    """The runs of commands that a log shows, and the state of the files. `state` names the last change of files that
+    the conversation or an agent of it made, on whatever branch; `last` are the runs of each command on the path that
+    have ended, the last one at the end."""
 
     state: str
     of: Mapping[str, Sequence[Run]]

@@ -21,12 +21,12 @@ from north_lsp.tools.goals import CriterionStatus, Evidence, Goal, GoalChange, G
 from north_lsp.tools.workflows import WORKFLOWS
 
 _NONE = "there is no goal yet"
-_WORKING = ("execute-and-verify", "parallelise")
+_WORKING = ("execute-and-verify", "parallelize")
 
 
 @dataclass(frozen=True, slots=True)
 class GoalKeeper:
-    """That of one conversation. The log has the goal, so there may be several keepers of it."""
+    """Changes and checks the goal of one conversation. The log has the goal, so there may be several keepers of it."""
 
     log: Log
 
@@ -68,7 +68,7 @@ class GoalKeeper:
                 return _judged(goal, change, runs)
             case "block":
                 if not change.text.strip():
-                    raise GoalError("say in `text` what is in the way")
+                    raise GoalError("describe the blocker in `text`")
                 return replace(goal, status="blocked", blocked=change.text.strip())
             case "complete":
                 if missing := goal.missing(runs.state):
@@ -92,7 +92,7 @@ class GoalKeeper:
             raise GoalError(_NONE)
         criterion = goal.criterion(id)
         if criterion.command:
-            raise GoalError(f"{criterion.id} is met by a run of its command alone: `{criterion.command}`")
+            raise GoalError(f"{criterion.id} can only be met by a run of its command: `{criterion.command}`")
         evidence = Evidence(timestamp(), "the user confirmed it", "", runs_in(self.log).state)
         self.log.append(GoalEntry(goal.judged(criterion.id, "met", evidence), by_user=True))
 

@@ -154,7 +154,7 @@ class PlanKeeper:
         if (name := name_of(final)) and self.log.set_title(name, "plan"):
             await self.ports.show(TitleChanged(name, timestamp()))
         if steps := steps_of(final):
-            await self.todo.put(TodoList((Phase("Plan", tuple(map(Task, steps))),)).normalised())
+            await self.todo.put(TodoList((Phase("Plan", tuple(map(Task, steps))),)).normalized())
         note = "The plan is approved. End your turn: it is carried out with the next prompt."
         ended = CallEnded(call.id, title, True, "You approved the plan.", locations=(Location(path),))
         carried = NextPrompt(_CARRY_OUT, "agent", compacts=option == "compact") if option != "approve" else None

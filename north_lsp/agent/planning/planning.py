@@ -10,7 +10,7 @@ from north_lsp.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """That of one session."""
+    """Groups the planning services of one session."""
 
     todo: TodoKeeper
     questions: QuestionAsker

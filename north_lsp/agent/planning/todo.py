@@ -13,11 +13,12 @@ from north_lsp.tools.todo_list import Action, Change, TodoError, TodoList
 from north_lsp.tools.todo_markdown import DEFAULT_PHASE, parse_todo, todo_document
 
 _OPERATIONS: dict[str, Action] = {"start": "start", "done": "done", "drop": "drop", "rm": "rm"}
-_NOT_RECORDED = "Nothing of this call was recorded: the list is as it was before it."
+_NOT_RECORDED = "Nothing of this call was recorded: the list is unchanged."
 
 
 class TodoKeeper:
-    """That of one conversation. The log has the list, so there may be several keepers of it."""
+    """Changes the todo list of one conversation and records each change. The log has the list, so there may be several
+    keepers of it."""
 
     def __init__(self, log: Log, show: Callable[[Event], Awaitable[None]]) -> None:
         self._log = log

@@ -21,13 +21,13 @@ from north_lsp.workspace.workspace import Workspace
 
 _NAME = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}", re.ASCII)
 _MOST = 100_000
-_SECRET = "What it says is not kept here: it has a secret of the user's in it."
+_SECRET = "Its text is not kept here: it contains a secret of the user."
 
 
 @dataclass(frozen=True, slots=True)
 class WorkEvidence:
-    """That of one conversation. `has_secret` tells whether values have something in them that no model is told: that is
-    not written into a project."""
+    """Writes the evidence of one conversation's criteria into the workflow's folder. `has_secret` tells whether values
+    have something in them that no model is told: that is not written into a project."""
 
     log: Log
     has_secret: Callable[[dict[str, object]], bool]

@@ -94,4 +94,4 @@ def _read(workspace: Workspace, path: Path) -> str | None:
 
 def _ensure_real(workspace: Workspace, path: Path) -> None:
     if workspace.trees.resolve(str(path)).path != path:
-        raise ToolError("OUTSIDE_WORKSPACE", f"{path} leads somewhere else", "ask the user to look at .north")
+        raise ToolError("OUTSIDE_WORKSPACE", f"{path} points somewhere else", "ask the user to look at .north")

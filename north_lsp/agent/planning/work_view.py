@@ -25,7 +25,7 @@ from north_lsp.agent.ports.work import (
 from north_lsp.tools.goals import Criterion
 from north_lsp.tools.workflows import ENDED, WORKFLOWS
 
-_HELD = "edits and commands are refused, but for the workflow's own documents"
+_HELD = "edits and commands are refused, except for the workflow's own documents"
 _DROPPED = "Its criteria and their evidence are not shown any more."
 _LIFTED = "Models may change files again then."
 

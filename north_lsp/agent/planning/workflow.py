@@ -176,18 +176,18 @@ class WorkflowKeeper(WorkflowCourse):
         """Make the steps of the workflow's plan the todo list, unless there is one."""
         if (text := documents.get("plan")) is not None and not self._plan.todo.now.tasks:
             tasks = tuple(map(Task, dict.fromkeys(one.title for one in steps_in(text)[1])))
-            await self._plan.todo.put(TodoList((Phase("Plan", tasks),)).normalised())
+            await self._plan.todo.put(TodoList((Phase("Plan", tasks),)).normalized())
 
     async def _shown(self, state: SkillStateEntry, to: str, documents: Documents) -> list[str]:
         """Return what the model is shown on the way from one phase to the next, as tables."""
         goal = goal_on(self.log)
-        packages = documents.get("packages") if state.skill == "parallelise" else None
+        packages = documents.get("packages") if state.skill == "parallelize" else None
         parts = [self._checks.table(packages_in(packages))] if packages is not None else []
         checks_ran = (state.skill, state.phase) in (
             ("execute-and-verify", "baseline"),
             ("execute-and-verify", "verify"),
         )
-        if goal is not None and (checks_ran or (state.skill, to) == ("parallelise", "done")):
+        if goal is not None and (checks_ran or (state.skill, to) == ("parallelize", "done")):
             parts.append(self._checks.codes(goal, runs_in(self.log)))
         return parts
 

@@ -71,7 +71,7 @@ class PhaseChecks:
                 self._check_plan(state, to, documents)
             case "execute-and-verify" if to != "blocked":
                 self._check_execution(state.phase, to, note, documents)
-            case "parallelise":
+            case "parallelize":
                 self._check_packages(state.phase, to, documents)
             case _:
                 pass
@@ -93,7 +93,7 @@ class PhaseChecks:
             case "confirm", "done" if is_auto and not any(one.tool == "ask" for _, one in self._results()):
                 rows = unknowns_in(needed(documents, "unknowns"), is_auto=True)
                 if unsure := [one.id for one in rows if one.is_unsure]:
-                    told = f"{', '.join(unsure)} matter and are not sure"
+                    told = f"{', '.join(unsure)} are important and still uncertain"
                     raise WorkflowError(f"{told}: ask about them with one call of `ask`, then write down the answers")
             case _:
                 pass
@@ -153,7 +153,7 @@ class PhaseChecks:
         self._needs_agent("reviewer", after=runs.state)
         if (why := self._wants_a_reason()) and not note.strip():
             raise WorkflowError(
-                f"the reviewer {why}: fix it and have it reviewed again, or say in `note` why it stays as it is"
+                f"the reviewer {why}: fix it and have it reviewed again, or say in `note` why it is not fixed"
             )
         if goal.status != "complete" or goal.missing(runs.state):
             raise WorkflowError("it is done only when the goal is complete: call goal with `complete`")

@@ -15,7 +15,7 @@ from north_lsp.workspace.workspace import Workspace
 
 
 class WorkflowCourse:
-    """That of one conversation, in which one workflow is active at most."""
+    """Begins, resumes and ends the workflow of one conversation, in which at most one is active."""
 
     def __init__(self, log: Log) -> None:
         self.log = log

@@ -83,7 +83,7 @@ def package_of(log: Log, workspace: Workspace, task_id: str, begun: Sequence[str
     `begun` are the ids of tasks that have begun: the log may not have their results yet. Raises ToolError for one that
     was given back already. Blocks."""
     state = state_on(log)
-    if state is None or (state.skill, state.phase) != ("parallelise", "work"):
+    if state is None or (state.skill, state.phase) != ("parallelize", "work"):
         return None
     folder = WorkFolder(workspace)
     given = [name for name, _ in package_tasks(log)] + [task_name(id) for id in {*begun} - logged_tasks(log)]

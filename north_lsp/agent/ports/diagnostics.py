@@ -24,7 +24,8 @@ Hide = Callable[[str], str]
 
 @dataclass
 class Outcome:
-    """What became of something that is timed; `code` is the error's, and `data` what else is known at its end."""
+    """Collects the outcome of a timed operation; `code` is that of its error, and `data` what else is known at its
+    end."""
 
     ok: bool = False
     code: str | None = None

@@ -74,7 +74,8 @@ class SwitchField:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceField:
-    """One of the options, or, with `several`, any number of them. `options` are values and their names."""
+    """A field whose value is one of its options, or, with `several`, any number of them. `options` are values and their
+    names."""
 
     key: str
     title: str

@@ -11,8 +11,8 @@ from north_lsp.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is left in a phase: `calls` that read, `rounds` of questions, and searches and pages of the `web`; a round
-    has at most so many `questions`. None for any number."""
+    """What is left to use in a workflow's phase: read `calls`, `rounds` of questions, and `web` searches and fetches; a
+    round has at most so many `questions`. None for any number."""
 
     calls: int | None = None
     rounds: int | None = None
@@ -45,17 +45,17 @@ class Hold:
         """Raise ToolError for files that are not to be written now."""
         closed = [path for path in paths if not self.may_write(path)]
         if closed:
-            raise self.error(f"{one_line(closed[0].name, 80)} is not written now")
+            raise self.error(f"{one_line(closed[0].name, 80)} cannot be written now")
 
     def refuse_reading(self) -> None:
         """Raise ToolError if no calls that read are left."""
         if self.allowance.calls is not None and self.allowance.calls <= 0:
-            raise self.error("all calls that may read in this phase are used")
+            raise self.error("the read calls of this phase are used up")
 
     def refuse_web(self) -> None:
         """Raise ToolError if nothing is left to be looked up on the web."""
         if self.allowance.web is not None and self.allowance.web <= 0:
-            raise self.error("no searches and pages of the web are left")
+            raise self.error("no web searches or fetches are left in this phase")
 
     def refuse_command(self, command: str) -> None:
         """Raise ToolError for a command that has failed too often."""
@@ -68,7 +68,7 @@ class Hold:
         if most is not None and count > most:
             raise self.error(f"at most {most} questions are asked at once")
         if rounds is not None and rounds <= 0:
-            raise self.error("all rounds of questions are used")
+            raise self.error("no rounds of questions are left in this phase")
 
 
 NO_HOLD: Callable[[], Hold | None] = lambda: None  # noqa: E731 - it has a type

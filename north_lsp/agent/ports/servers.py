@@ -1,4 +1,4 @@
-"""What the core asks of a client for tool servers (MCP): a connection to one, and what the server says."""
+"""What the core asks of a client for MCP servers: a connection to one, and what the server says."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -115,7 +115,7 @@ class OfferedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """What a call came to. `links` are the addresses of resources that it names."""
+    """The result of a call to an MCP server. `links` are the addresses of resources that it names."""
 
     text: str
     pictures: tuple[Picture, ...] = ()
@@ -168,8 +168,8 @@ class Connection(Protocol):
         ...
 
     async def check(self) -> None:
-        """Ask whether the server is there, unless it is at work. Raises ToolError: with the code `STALE` if it is, and
-        must be connected to again."""
+        """Ping the server, unless a call is in progress. Raises ToolError: with the code `STALE` if the server answers,
+        but must be connected to again."""
         ...
 
     async def wait_closed(self) -> str:

@@ -67,7 +67,7 @@ class WorkDecision:
 
 @dataclass(frozen=True, slots=True)
 class WorkView:
-    """What a conversation is to reach, and by which workflow; None where there is none."""
+    """The goal and the workflow of a conversation, for display; None where there is none."""
 
     goal: GoalView | None = None
     workflow: WorkflowView | None = None

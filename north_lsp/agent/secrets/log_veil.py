@@ -1,4 +1,4 @@
-"""What a conversation's log has in place of secrets: the same placeholders as the requests."""
+"""Masks secrets in the lines of a conversation's log, with the same placeholders as in its requests."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Makes what masks secrets: for a conversation in its folders, and for what is asked outside of all conversations."""
+"""Makes the `Secrets` of a conversation, for its folders, and of requests outside conversations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
@@ -22,7 +22,7 @@ def secrets_in(
     given: Callable[[], Collection[str]],
 ) -> Secrets:
     """Make the placeholders of a conversation in these folders, none of which have been used yet. `given` returns what
-    is secret of what tool servers were given."""
+    is secret of what MCP servers were given."""
     sources = Sources(environ, roots, locations.config, partial(known_secrets, catalog, environ), given)
     return Secrets(sources, cache(partial(secret_key, locations)), lambda: is_on(settings(), roots))
 

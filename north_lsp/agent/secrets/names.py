@@ -54,7 +54,7 @@ def secrets_of(variables: Iterable[tuple[str, str]]) -> Iterator[str]:
         value = written.strip()
         if is_secret_name(name) and is_secret(value):
             yield value
-            if "\n" in value:  # a key of several lines: each is recognised alone, too, also with line numbers between
+            if "\n" in value:  # a key of several lines: each is recognized alone, too, also with line numbers between
                 yield from (line for line in value.splitlines() if len(line) >= _LONG_LINE and "-----" not in line)
         for found in _IN_ADDRESS.findall(value):
             if is_secret(found):

@@ -7,7 +7,8 @@ from north_lsp.display import visible
 
 
 def secrets_notice(show: Callable[[Event], Awaitable[None]]) -> Callable[[int, Sequence[str]], Awaitable[None]]:
-    """Return what tells the user how many values are masked, and what is wrong with the files that name some."""
+    """Return a function that tells the user how many values are masked, and what is wrong with the files that name
+    some."""
 
     async def tell(count: int, problems: Sequence[str]) -> None:
         for problem in problems:

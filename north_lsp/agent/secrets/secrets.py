@@ -478,7 +478,7 @@ def _is_json(text: str) -> bool:
 
 
 def _end(text: str, value: str) -> str:
-    """Return the longest beginning of a value with which a text ends, if it is long enough to be recognised."""
+    """Return the longest beginning of a value with which a text ends, if it is long enough to be recognized."""
     least = max(_LEAST_OF_CUT, len(value) // 4)
     for length in range(min(len(value) - 1, len(text)), least - 1, -1):
         if text.endswith(value[:length]):

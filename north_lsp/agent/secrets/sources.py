@@ -36,14 +36,14 @@ class Found:
 
 
 _NOT_OF_A_PROJECT = (
-    "`mode: replace` has no effect in a project's secrets.yml: a project does not write what models are told. "
-    "A placeholder takes the place"
+    "`mode: replace` has no effect in a project's secrets.yml: a project cannot choose the text that models "
+    "get instead. A placeholder is used"
 )
 
 
 class Sources:
     """The sources of one conversation; reading them takes a moment, so it is done on a thread. `known` returns the keys
-    that North has, `given` what tool servers have been given; `config` is the folder with the user's own
+    that North has, `given` what MCP servers have been given; `config` is the folder with the user's own
     `secrets.yml`."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Sources:
 
     @property
     def has_news(self) -> bool:
-        """Whether tool servers have been given more since the last reading: it is in what they answer at once."""
+        """Whether MCP servers have been given more since the last reading: it is in what they answer at once."""
         return len(self._given()) != self._read_of_given
 
     def read(self) -> Found:

@@ -78,8 +78,8 @@ def restored(block: Block, secrets: Secrets) -> Block:
         case ToolCall(arguments=arguments, problem=problem):
             if problem is None and (unknown := secrets.unknown_in(arguments)):
                 problem = (
-                    f"the value of {', '.join(unknown)} is not known any more, so the call was not run: read the place "
-                    "again where it is, and use the placeholder that you get there"
+                    f"the value of {', '.join(unknown)} is not known any more, so the call was not run: read the file "
+                    "that contains it again, and use the placeholder shown there"
                 )
             return replace(block, arguments=secrets.restored(arguments), problem=problem)
         case _:

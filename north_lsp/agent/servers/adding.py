@@ -1,4 +1,5 @@
-"""Has the user say in a form how a new server is reached. The form asks for no keys: it takes names of variables."""
+"""Asks the user in a form for the address or command of a new server. The form asks for no keys: it takes names of
+variables."""
 
 import shlex
 from collections.abc import Mapping

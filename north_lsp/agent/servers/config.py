@@ -1,4 +1,4 @@
-"""Reads how a tool server is reached, as the files of several agents and ACP's clients write it. Pure."""
+"""Reads how an MCP server is reached, as the files of several agents and ACP's clients write it. Pure."""
 
 import hashlib
 import json

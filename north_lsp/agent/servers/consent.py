@@ -25,7 +25,8 @@ _SINCE: Mapping[Unknown, str] = {
 
 
 class Consent:
-    """That of one project's user. `told` is told what could not be stored; it holds for this session anyway."""
+    """Decides which of a project's servers may start, and asks the user about new ones. `told` is told what could not
+    be stored, which applies to this session anyway."""
 
     def __init__(
         self, choices: ServerChoices, editor: UserInterface, told: Callable[[OSError], Awaitable[None]]
@@ -68,7 +69,7 @@ class Consent:
                 self._asked.discard((spec.name, spec.digest))
                 return False
             question = f"The MCP server {spec.name} {_SINCE[why]}. Start it?"
-            detail = f"{one_line(spec.source, 300)} has it as follows:\n\n{fenced(visible(spec.written), 'json')}"
+            detail = f"{one_line(spec.source, 300)} defines it as follows:\n\n{fenced(visible(spec.written), 'json')}"
             choice = Choice(f"mcp-{new_entry_id(())}", question, _START, detail)
             answer = await self._editor.choose(choice)
         if answer is None:  # nobody did, or nobody can be asked

@@ -17,7 +17,7 @@ from north_lsp.storage.tools_seen import ToolsSeen
 
 @dataclass(frozen=True, slots=True)
 class ServerMemory:
-    """That of one server, as it is written now."""
+    """Stores what one server last said about its tools. `spec` is the server's entry as it is now."""
 
     cache: ServerCache
     seen: ToolsSeen
@@ -54,17 +54,18 @@ class ServerMemory:
         return await anyio.to_thread.run_sync(self.seen.first, self._name, now)
 
     async def forget_first_seen(self) -> None:
-        """Have the tools believed as they are described next. Raises OSError, ValueError."""
+        """Forget how the tools were first described, so that their next descriptions are trusted. Raises OSError,
+        ValueError."""
         await anyio.to_thread.run_sync(self.seen.forget, self._name)
 
     @property
     def _fingerprint(self) -> str:
-        """Stand for the server as it is written, without the values of variables."""
+        """Return a fingerprint of the server's entry, without the values of variables."""
         return hashlib.sha256(f"{self.spec.origin} {self.spec.name} {self.spec.digest}".encode()).hexdigest()
 
     @property
     def _name(self) -> str:
-        """Stand for the server: an editor may give it another port, or another token, each time."""
+        """Return a name for the server that lasts: an editor may give it another port, or another token, each time."""
         if self.spec.origin != "client":
             return self._fingerprint
         return hashlib.sha256(f"client {self.spec.name}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Tells the user about tool servers that are not there, each thing once."""
+"""Tells the user about MCP servers that are not there, each thing once."""
 
 from typing import Literal
 

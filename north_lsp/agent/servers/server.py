@@ -1,4 +1,4 @@
-"""One tool server of a session: connected, listed, connected again when it is lost, and called."""
+"""One MCP server of a session: connected, listed, connected again when it is lost, and called."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -218,7 +218,7 @@ class Server:
             first = await self._memory.first_seen(tools)
         except (OSError, ValueError) as error:
             first = {}
-            self.logged(f"no tool of it is believed, since it is not known what they were before: {error}")
+            self.logged(f"all of its tools need approval, since their earlier descriptions are not available: {error}")
         self._as_first = {tool.name: tool for tool in tools if first.get(tool.name) == described(tool)}
 
     def _set(self, state: State, error: str = "") -> None:
@@ -296,7 +296,7 @@ class Server:
             name = self.spec.name
             raise ToolError(
                 "DENIED",
-                f"the MCP server {name} has not named this address, so it is not sent there without a question",
+                f"the MCP server {name} has not listed this address, so only the user can attach it",
                 f"mcp://{name} lists what can be read; the user can attach others as @mcp:{name}/<address>",
             )
         return await connection.read(address)

@@ -1,4 +1,4 @@
-"""The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
+"""The MCP servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
@@ -60,7 +60,7 @@ class Row:
 
 
 class SessionServers:
-    """Runs the tool servers of one session. Nothing here delays a session's opening, and a turn only for a bounded
+    """Runs the MCP servers of one session. Nothing here delays a session's opening, and a turn only for a bounded
     time."""
 
     def __init__(
@@ -181,7 +181,8 @@ class SessionServers:
         return found
 
     def _stamp(self) -> object:
-        """Stand for what decides which servers there are: if it has changed, they are looked for again."""
+        """Return a fingerprint of what decides which servers there are: if it has changed, they are looked for
+        again."""
         paths = watched_files(self._roots[0], self._home, self._means.locations)
         settings = self._means.settings()
         wanted = (settings.mcp, settings.context.disabled_items)
@@ -343,7 +344,7 @@ class SessionServers:
         ValueError, KeyError if there is none of that name."""
         spec = self._spec(name)
         if on and f"mcp:{name}" in self._means.settings().context.disabled_items:
-            raise ValueError(f"the setting `disabledItems` names `mcp:{one_line(name)}`: take it out there")
+            raise ValueError(f"the setting `disabledItems` names `mcp:{one_line(name)}`: remove it there")
         await anyio.to_thread.run_sync(lambda: self._choices.switch(name, on=on))
         if on and spec.origin == "project" and await anyio.to_thread.run_sync(self._trusted):
             await self._consent.give(spec)

@@ -1,4 +1,4 @@
-"""Shows how a tool server is written, whole, to whoever decides on it. Pure."""
+"""Shows how an MCP server is written, whole, to whoever decides on it. Pure."""
 
 import json
 import re

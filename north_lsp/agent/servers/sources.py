@@ -1,4 +1,4 @@
-"""Finds the tool servers that files name: North's own, and those of other agents. The table is all there is to add for
+"""Finds the MCP servers that files name: North's own, and those of other agents. The table is all there is to add for
 another one."""
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -65,7 +65,7 @@ class Found:
 
 
 class Servers(Kind[ServerSpec]):
-    """Tool servers: one of each name, also if it cannot be used, and not too many. With `project_last`, those of the
+    """MCP servers: one of each name, also if it cannot be used, and not too many. With `project_last`, those of the
     project's files hide none of the user's, and take nobody's place."""
 
     title = "MCP servers"
@@ -158,7 +158,7 @@ def _entries(
     """Read the entries of one file; `inside` is the folder that it may not lead out of."""
     try:
         if inside is not None and path.exists() and not path.resolve().is_relative_to(inside.resolve()):
-            raise OSError("it leads out of the project")
+            raise OSError("it points outside the project")
         content = _parsed(path, MAX_CONFIG_BYTES if inside is not None else 16 * MAX_CONFIG_BYTES)
     except FileNotFoundError:
         return

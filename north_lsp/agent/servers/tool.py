@@ -48,7 +48,7 @@ class ServerTool(DescribedTool):
 
     @property
     def digest(self) -> str:
-        """Stand for the tool as it is described now, and for the server that describes it."""
+        """Return a fingerprint of the tool as it is described now, and of the server that describes it."""
         spec, offered = self._server.spec, self._offered
         # An editor may give a server another port, or another token, each time.
         of_server = [spec.name, spec.origin, spec.digest if spec.origin != "client" else ""]

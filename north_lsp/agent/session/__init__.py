@@ -11,7 +11,7 @@ The map, from the way in to what everything rests on:
     library              the stored conversations of all projects
     navigation           going back and forth in a conversation
     turns *              prompts on their way into turns, one turn after the other
-    services             settings, tools, the shell and tool servers of a session's turns
+    services             settings, tools, the shell and MCP servers of a session's turns
     replay               a conversation is shown again
     opening, keeping     what a session is opened with; how a conversation is kept
     process              what the sessions of a process share

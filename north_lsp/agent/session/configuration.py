@@ -150,7 +150,7 @@ class Configuration:
             raise WrongSetting("no project is open")
         root = self._settings.root
         if place == "project" and root is not None and not path.resolve().is_relative_to(root.resolve()):
-            raise WrongSetting(f"{path} leads out of the project, and is not written")
+            raise WrongSetting(f"{path} points outside the project, so it is not written")
         names = (row.setting.key, *(name for name in row.setting.names if name != row.setting.key))
         await anyio.to_thread.run_sync(save_setting, self._settings.locations, path, names, value)
 

@@ -90,7 +90,7 @@ class SessionFactory:
 
     @property
     def switches(self) -> Switches:
-        """What is told where the user goes."""
+        """Notifies extensions when the user goes to another conversation."""
         return self._environment.process.switches
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:

@@ -49,7 +49,9 @@ class GoalAndWork:
     async def replace(self, text: str) -> None:
         """Replace the goal by the user's document of it, and warn of commands that change files. Raises GoalError."""
         if changes := await self.edit(text):
-            told = f"These commands do more than check, and no run of them makes evidence stale: {'; '.join(changes)}"
+            told = (
+                f"These commands may change files, but running them does not make evidence stale: {'; '.join(changes)}"
+            )
             await self._show(Notice("warning", visible(told)))
 
     async def confirm(self, id: str) -> None:
@@ -59,19 +61,20 @@ class GoalAndWork:
         await self.tell()
 
     async def after(self, event: Event) -> None:
-        """Tell what has changed, once this event was shown: any result can make evidence stale."""
+        """Show what has changed, once this event was shown: any result can make evidence stale."""
         if isinstance(event, CallEnded | TurnStarted | TurnEnded):
             await self.tell()
 
     async def tell(self) -> None:
-        """Tell what has changed since the last time."""
+        """Show what has changed since the last time."""
         now = self.now
         if now != self._told:
             self._told = now
             await self._show(WorkChanged(now))
 
     def anew(self) -> WorkChanged | None:
-        """Return what to show to a client that has been shown nothing, or has put that away; None for nothing."""
+        """Return the current state for a client that shows none of it, or no longer does; None if there is nothing to
+        show."""
         self._told = self.now
         return WorkChanged(self._told) if self._told != NO_WORK else None
 

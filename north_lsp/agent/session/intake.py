@@ -18,7 +18,7 @@ from north_lsp.agent.session.running_work import RunningWork
 from north_lsp.agent.session.services.shell import SessionShell
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.turns.turns import Turns
-from north_lsp.agent.shell.own_command import nothing_to_run, parse_user_command
+from north_lsp.agent.shell.own_command import nothing_to_run, parse_own_command
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Stopped
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.turn_settings import QueueKind
@@ -46,7 +46,7 @@ class PromptedSession(Protocol):
 
 
 class PromptIntake:
-    """That of one session."""
+    """Accepts the prompts of one session: answers slash commands, runs own commands and queues the rest."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class PromptIntake:
                 if not await self._slash.take_harmless(parts):
                     raise
                 return "end_turn"
-        own = parse_user_command(parts)
+        own = parse_own_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
             if rest is None:
@@ -156,7 +156,7 @@ class PromptIntake:
         ValueError if no turn runs, or for nothing to send."""
         _check(parts)
         self._session.remembering.prompt(self._slash.shown(parts))
-        rest = parts if parse_user_command(parts) is not None else await self._without_commands(parts)
+        rest = parts if parse_own_command(parts) is not None else await self._without_commands(parts)
         if rest is None:
             return QueuedPrompt("", "followUp", parts, self._session.mode, delivered=True)
         return await self._queue.follow_up(rest, self._session.mode)
@@ -166,7 +166,7 @@ class PromptIntake:
         runs."""
         if not self._queue.is_open:
             raise ValueError(_NO_TURN)
-        if (own := parse_user_command(parts)) is not None:
+        if (own := parse_own_command(parts)) is not None:
             await self._shell.run(own)
             return None
         return await self._slash.take(parts)
@@ -178,7 +178,7 @@ class PromptIntake:
         if parts is not None:
             _check(parts)
         rest = parts
-        if parts is not None and parse_user_command(parts) is None:
+        if parts is not None and parse_own_command(parts) is None:
             rest = await self._slash.take(parts)
             if rest is None:
                 await self._queue.withdraw(queued_prompt)

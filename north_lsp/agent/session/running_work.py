@@ -10,7 +10,7 @@ from north_lsp.agent.turn.queue import PromptQueue
 
 
 class RunningWork:
-    """That of one session. `sync` saves the conversation."""
+    """Tracks and cancels what runs in one session. `sync` saves the conversation."""
 
     def __init__(self, queue: PromptQueue, sync: Callable[[], Awaitable[None]]) -> None:
         self.gate = TurnGate()

@@ -305,7 +305,7 @@ class Session(OnDemand):
         return self.is_busy and self.status.stands_still
 
     def leave(self) -> None:
-        """Begin nothing more, since the client has gone: what runs stands still at its next step."""
+        """Stop before the next step, since the client has disconnected."""
         self.status.leave()
         self._conversation.leave()
 

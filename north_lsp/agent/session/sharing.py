@@ -72,7 +72,7 @@ def _unsent(prompt: QueuedPromptText) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a look at the files of a conversation found."""
+    """The state of a conversation's files on the disk."""
 
     holder: LockHeld | None = None
     arriving: Logged | None = None

@@ -116,13 +116,13 @@ class CommandApprover:
     async def approve_outside(
         self, context: TurnContext, call: ToolCall, title: str, command: Command, why: str
     ) -> Approved | list[str]:
-        """Ask about a command that ran in the sandbox without a question and failed because something was denied there.
+        """Ask about a command that ran in the sandbox without asking and failed because something was denied there.
         A list of notes means that the user declined. Raises StopTurn, ToolError."""
         asked = replace(command, cwd=command.cwd or self._runner.state(context.workspace.roots.main).cwd)
         review = self._reviews.open(call.id, CommandRequest.of(asked)).id
         await self._reviews.sync_question()
         warnings = ("runs outside the sandbox, with all of your rights",)
-        reasons = (f"it ran in the sandbox without a question and failed there ({why}); its effects so far remain",)
+        reasons = (f"it ran in the sandbox without asking and failed there ({why}); its effects so far remain",)
         question = CommandReview(call.id, asked, title, False, warnings, reasons, may_use_terminal=True)
         decision = await self._decision(question)
         status = _STATUSES[decision.kind]

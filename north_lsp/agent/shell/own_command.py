@@ -5,7 +5,7 @@ from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class UserCommand:
+class OwnCommand:
     """An own command. `excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user
     type there. `note` is appended to its output."""
 
@@ -15,17 +15,17 @@ class UserCommand:
     note: str = ""
 
 
-def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
+def parse_own_command(parts: tuple[Part, ...]) -> OwnCommand | None:
     """Parse the command in a prompt that begins with `!` or `/terminal` and has nothing else; None for any other
     prompt."""
     text = _only_text(parts)
     slash, _, rest = text.partition(" ")
     if slash == "/terminal":
         command = rest.strip()
-        return UserCommand(command, excluded=False, in_terminal=True) if command and "\0" not in command else None
+        return OwnCommand(command, excluded=False, in_terminal=True) if command and "\0" not in command else None
     excluded = text.startswith("!!")
     command = text.lstrip("!").strip() if text.startswith("!") else ""
-    return UserCommand(command, excluded) if command and "\0" not in command else None
+    return OwnCommand(command, excluded) if command and "\0" not in command else None
 
 
 def nothing_to_run(parts: tuple[Part, ...]) -> str | None:

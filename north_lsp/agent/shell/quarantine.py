@@ -70,14 +70,14 @@ class Quarantine:
     async def _review(self, workspace: Workspace, call: ToolCall, changes: list[FileChange]) -> None:
         why = "it was made by a command in the sandbox, which must not create such names"
         names = ", ".join(dict.fromkeys(change.relative for change in changes))
-        title, without_words = one_line(f"Taken away: {names}", 200), replace(call, arguments={})
+        title, without_words = one_line(f"Moved away: {names}", 200), replace(call, arguments={})
         await self._edits.review(workspace, without_words, title, changes, asks=(why,))
 
 
 def _said(roots: Roots, taken: QuarantinedFiles, what: str) -> str:
     root = next(root for root in roots.roots if taken.path.is_relative_to(root))
     name = taken.path.relative_to(root).as_posix()
-    return f"{name} is a protected name: what the command created there was taken away and {what}"
+    return f"{name} is a protected name: what the command created there was moved away and {what}"
 
 
 def _all_there(changes: Sequence[FileChange]) -> bool:

@@ -102,7 +102,7 @@ class ShellCommands:
         notes: list[str],
         details_of: Callable[..., dict[str, object]],
     ) -> Result:
-        reading, minimizes = context.settings.reading, context.settings.shell.minimise
+        reading, minimizes = context.settings.reading, context.settings.shell.minimize
         most = None if reading.digest else reading.limits.output_lines
         keep = partial(report_to_model, ran, command, self._artifacts, minimizes=minimizes, notes=notes, most=most)
         text = await anyio.to_thread.run_sync(keep)

@@ -1,4 +1,4 @@
-"""The rules that North brings along: what models are known to do wrong while they write."""
+"""The rules that are bundled with North: what models are known to do wrong while they write."""
 
 import re
 

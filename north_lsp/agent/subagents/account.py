@@ -10,7 +10,7 @@ from north_lsp.providers.model import Model
 
 
 class AgentAccount(Account):
-    """That of one agent. `account` and `log` are those of the conversation, whose model is `asker`."""
+    """Records what one agent spends. `account` and `log` are those of the conversation, whose model is `asker`."""
 
     def __init__(self, account: Account, log: Log, asker: Model, progress: Progress, editor: AgentEditor) -> None:
         self._account = account

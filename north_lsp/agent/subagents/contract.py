@@ -26,7 +26,7 @@ _DESCRIPTION = "Hand in your result, once, when you are done. Nothing else of wh
 
 
 class Contract:
-    """That of one task. `result` is what was handed in; `status` says whether it fits."""
+    """Checks the result of one task. `result` is what was handed in; `status` says whether it fits."""
 
     def __init__(self, schema: Mapping[str, Any] | None) -> None:
         self.schema = as_json_schema(schema) if schema is not None else None

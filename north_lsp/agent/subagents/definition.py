@@ -34,7 +34,7 @@ class NotAnAgent(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a definition comes from: `shown` is for people."""
+    """The file that a definition comes from, and the tool whose file it is; `shown` is its path for people."""
 
     family: Family
     whose: Whose

@@ -14,7 +14,8 @@ from north_lsp.lazy_dataclass import dataclass
 
 @dataclass
 class Desk:
-    """That of one task. `time` stands still during its questions, and so does that of whoever asked."""
+    """Holds the slot and the working time of one task while it runs. `time` is paused while the task waits for an
+    answer, and so is the time of the agent that assigned the task."""
 
     progress: Progress
     board: Board

@@ -34,8 +34,8 @@ class Powers:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who has tasks done: the conversation's own model (no `name`), or an agent. `place` is where it works, `schema`
-    what its own result has to fit: so have those of agents for which none is named."""
+    """Who assigns tasks: the conversation's own model (no `name`), or an agent. `place` is where it works, `schema`
+    what its own result must fit, and so must those of its agents that have no schema of their own."""
 
     powers: Powers
     name: str = ""

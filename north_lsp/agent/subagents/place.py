@@ -21,7 +21,7 @@ _UNSEEN = "runs in the agent's own work tree, with changes of its files that you
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the tools of an agent may know, and its work tree, if it has one."""
+    """The workspace of an agent, and its work tree, if it has one."""
 
     workspace: Workspace
     tree: WorkTree | None = None

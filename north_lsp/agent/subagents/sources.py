@@ -1,5 +1,5 @@
 """Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
-those of plugins, then what North brings along. The table is all there is to add for another tool."""
+those of plugins, then what is bundled with North. The table is all there is to add for another tool."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -149,8 +149,8 @@ def _in_folder(
 
 @cache
 def bundled() -> tuple[Definition, ...]:
-    """Read the agents that North brings along. `just generate` has read their heads: the YAML library is not loaded for
-    the first answer only for them."""
+    """Read the agents that are bundled with North. `just generate` has read their heads: the YAML library is not loaded
+    for the first answer only for them."""
     heads = json.loads(_HEADS.read_text("utf-8"))
     found = []
     for path in sorted(_BUNDLED.glob("*.md")):

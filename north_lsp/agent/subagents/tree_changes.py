@@ -75,7 +75,7 @@ async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] |
             continue
         try:
             if row.is_unknown:
-                raise _Conflict("what it held before cannot be read any more; yours stays")
+                raise _Conflict("its earlier contents cannot be read any more; yours are kept")
             path, relative = await anyio.to_thread.run_sync(_place, row, tree, workspace)
             change, clashes = await _against_present(row, path, relative, workspace)
         except _Conflict as conflict:
@@ -129,7 +129,7 @@ def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
         known, path = tree.files.get(relative), tree.root / relative
         if not leads_straight(tree.root, relative, straight):
             if known is not None:
-                left_out.append(f"{relative}: the way to it leads over a link")
+                left_out.append(f"{relative}: its path goes through a symbolic link")
             continue
         try:
             status = path.lstat()
@@ -148,7 +148,9 @@ def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
         if stat.S_ISLNK(status.st_mode):
             target = os.readlink(path)
             if known is None or known.digest != hashlib.sha256(os.fsencode(target)).hexdigest():
-                left_out.append(f"{relative}: links are not proposed (it leads to {one_line(target, _SHOWN)})")
+                left_out.append(
+                    f"{relative}: symbolic links are not included (it points to {one_line(target, _SHOWN)})"
+                )
             continue
         try:
             now, same = _read(path, known)
@@ -199,7 +201,7 @@ def _place(row: _Row, tree: WorkTree, workspace: Workspace) -> tuple[Path, str]:
     path = tree.source / row.relative
     resolved = workspace.trees.resolve(str(path))
     if resolved.path != path:
-        raise ToolError("OUTSIDE_WORKSPACE", "the way to it leads over a link")
+        raise ToolError("OUTSIDE_WORKSPACE", "its path goes through a symbolic link")
     return path, resolved.relative
 
 
@@ -215,14 +217,14 @@ async def _against_present(
     now, form = decode(row.now)
     if present is None:
         if base is not None:
-            raise _Conflict("the agent changed it, and you deleted it meanwhile; it stays deleted")
+            raise _Conflict("the agent changed it, but you deleted it meanwhile; it stays deleted")
         change = make_change(path, relative, None, now, form)
         return replace(change, make_executable=bool(row.executable)), ()
     mode = await anyio.to_thread.run_sync(_mode, path, row.executable)
     if present.text == now:
         return (None if mode is None else _update(path, relative, present, now, mode)), ()
     if base is None:
-        raise _Conflict("the agent made it, and it exists with another text meanwhile; that stays")
+        raise _Conflict("the agent created it, but it exists with a different text now; yours is kept")
     merged = await anyio.to_thread.run_sync(merge, base, present.text, now)
     return _update(path, relative, present, merged.text, mode), merged.conflicts
 
@@ -245,7 +247,7 @@ def _deletion(base: str | None, present: Text | None, path: Path, relative: str)
     if present is None:
         return None
     if present.text != base:
-        raise _Conflict("the agent deleted it, and you changed it meanwhile; it stays")
+        raise _Conflict("the agent deleted it, but you changed it meanwhile; it is kept")
     return replace(make_deletion(path, relative, present.text, present.form), disk_tag=present.on_disk)
 
 
@@ -257,7 +259,7 @@ def _whole(row: _Row, path: Path, relative: str) -> FileChange | None:
     if present == row.now:
         return None
     if present != row.base:
-        raise _Conflict("the agent changed it, and so did you meanwhile; it is not text, and yours stays")
+        raise _Conflict("both you and the agent changed this binary file; yours is kept")
     old = None if present is None else decode(present)
     if row.now is None:
         return None if old is None else make_deletion(path, relative, old[0], old[1], binary=True)
@@ -293,9 +295,9 @@ def _lines(one: Conflict) -> str:
 
 def _shortly(one: Conflict) -> str:
     theirs = one_line(" ".join(one.theirs), 200) or "removed"
-    return f"{_lines(one)}: you and the agent changed the same lines; yours stay, the agent's was: {theirs}"
+    return f"{_lines(one)}: you and the agent changed the same lines; yours are kept, the agent's was: {theirs}"
 
 
 def _in_words(one: Conflict) -> str:
     theirs = "".join(one.theirs)[:_SHOWN] or "(removed)\n"
-    return f"{_lines(one)}: changed by the user and the agent; the user's text stays, the agent's was:\n{theirs}"
+    return f"{_lines(one)}: changed by the user and the agent; the user's version is kept, the agent's was:\n{theirs}"

@@ -185,7 +185,7 @@ class _Copy:
         what cannot be read, which is named in `skipped`. Raises ToolError."""
         path, to = self._source / relative, self._root / relative
         if not leads_straight(self._source, relative, self._straight):
-            self.skipped.append(f"{relative}: the way to it leads over a link")
+            self.skipped.append(f"{relative}: its path goes through a symbolic link")
             return None
         try:
             status = path.lstat()

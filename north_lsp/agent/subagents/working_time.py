@@ -9,7 +9,8 @@ import anyio
 
 
 class WorkingTime:
-    """That of one agent. `limit` cancels it at its deadline; `asker` is that of the agent that it works for."""
+    """Limits the working time of one agent, without the time in which it waits for the user. `limit` is cancelled at
+    the deadline; `asker` is the working time of the agent that assigned the task."""
 
     def __init__(self, limit: anyio.CancelScope, asker: "WorkingTime | None" = None) -> None:
         self._limit = limit

@@ -46,7 +46,7 @@ def skill_tools(log: Log, templates: ConversationTemplates) -> Sequence[Describe
 
 
 class ActiveSkill:
-    """That of one conversation."""
+    """Loads skills in one conversation and moves the active one between its phases."""
 
     def __init__(self, log: Log, templates: ConversationTemplates) -> None:
         self._log = log

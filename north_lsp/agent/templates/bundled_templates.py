@@ -1,4 +1,4 @@
-"""The templates that North brings along: `bundled/<name>.md`, in which nothing stands but what a model gets."""
+"""The templates that are bundled with North: `bundled/<name>.md`, which has nothing but what a model gets."""
 
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ _KNOWN = (
 
 @cache
 def bundled_templates() -> tuple[Template, ...]:
-    """Read the templates that North brings along."""
+    """Read the templates that are bundled with North."""
     return tuple(_read(*one) for one in _KNOWN)
 
 

@@ -85,12 +85,12 @@ class ConversationTemplates:
 
     @property
     def callable(self) -> Sequence[Template]:
-        """Those that can be called, by name."""
+        """The templates that can be called, sorted by name."""
         return sorted((one for one in self.all if one.applies), key=lambda one: one.name)
 
     @property
     def offered(self) -> Sequence[Template]:
-        """Those that a prompt can call, by name."""
+        """The templates that a prompt can call, sorted by name."""
         return [one for one in self.callable if self._may_be_typed(one)]
 
     def find(self, name: str) -> Template | None:

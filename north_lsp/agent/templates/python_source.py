@@ -21,7 +21,7 @@ def parse_python(text: str, about: Template) -> Template:
         return replace(about, why="it is not Python")
     told = next((value for one in body if (value := _assigned(one)) is not None), None)
     if told is None:
-        return replace(about, why=f"it has no `{_NAME}` that is written out as a dict of strings")
+        return replace(about, why=f"it must set `{_NAME}` to a literal dict of strings")
     if not any(isinstance(one, ast.AsyncFunctionDef | ast.FunctionDef) and one.name == _RUN for one in body):
         return replace(about, why=f"it has no function `{_RUN}(ctx, args)`")
     name = (told.get("name", "").strip().removeprefix("/") or about.name).lower()

@@ -26,8 +26,8 @@ _IN_BRACKETS = lazy_pattern(r"\([^()]*\)")
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a template wants of the turn that it is called in: another model, that nothing is changed, only some tools
-    (None: all). It can take away, and never give."""
+    """What a template requests for the turn that it is called in: another model, that nothing is changed, only some
+    tools (None: all). It can only restrict the turn."""
 
     model: str = ""
     only_reads: bool = False
@@ -74,7 +74,7 @@ def parse_template(text: str, about: Template) -> Template:
     problems = [front.problem] if front.problem else []
     field = _reader(front.fields, problems)
     if front.fields.get("agent") is not None and about.kind != "skill":
-        problems.append("`agent` in its head has no effect")
+        problems.append("`agent` in its front matter has no effect")
     wishes = NO_WISHES if about.kind == "skill" else _wishes(front.fields, field, problems)
     name = field("name")
     off = front.fields.get("disable") is True
@@ -94,7 +94,7 @@ def parse_template(text: str, about: Template) -> Template:
         body=front.body,
         description=one_line(field("description"), 500),
         hint=one_line(field("argument-hint"), 100),
-        why="its head says `disable: true`" if off else "",
+        why="its front matter says `disable: true`" if off else "",
         problems=tuple(problems),
         wishes=wishes,
     )
@@ -139,7 +139,7 @@ def checked(found: Template) -> Template:
     if not why and not _NAME.fullmatch(found.name):
         why = "its name is not made of letters, digits, `-`, `_` and `:`"
     if not why and found.kind == "skill" and not found.description:
-        why = "its head has no `description`"
+        why = "its front matter has no `description`"
     return replace(found, why=why, description=found.description or _first_line(found.body))
 
 

@@ -14,7 +14,7 @@ from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.shell.user_commands import KeptCommands
+from north_lsp.agent.shell.own_commands import KeptCommands
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import now_ms

@@ -50,9 +50,9 @@ _MAX_BYTES = 5 * 1024 * 1024
 
 @dataclass
 class _Block:
-    """One file. For a file that is not written, `resolved` is None and `refusal` is set. `unkept` says why what arrives
-    is not kept on the disk meanwhile. One whose end never came is not `is_whole`, and `is_anew` if the model has begun
-    it again."""
+    """A file that the model writes in its answer. For one that is not written, `resolved` is None and `refusal` is set.
+    `unkept` says why what arrives is not kept on the disk meanwhile. A file whose end never came is not `is_whole`, and
+    `is_anew` if the model has begun it again."""
 
     id: str
     path: str
@@ -81,7 +81,7 @@ class _Block:
 
     @property
     def kept(self) -> str:
-        """Where what has arrived is kept, to go after "it is"."""
+        """Describe where the text so far is kept, to follow "it is" in a message."""
         return f"kept in {self.staging}" if self.file is not None else f"not kept: {self.unkept}"
 
     def keep(self, data: bytes) -> None:
@@ -383,7 +383,7 @@ class FileBlocks:
             raise ToolError(
                 "INVALID_INPUT",
                 f"the value of {', '.join(unknown)} is not known any more, so the file was not written",
-                "read the place again where it is, and use the placeholder that you get there",
+                "read the file that contains it again, and use the placeholder shown there",
             )
         if block.size > _MAX_BYTES:
             raise ToolError("TOO_LARGE", f"a file in an answer may have at most {_MAX_BYTES >> 20} MB")

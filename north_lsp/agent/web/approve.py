@@ -64,7 +64,7 @@ class HostApprover:
         host = one_line(target.authority, 300)
         options = (_OPTIONS[0], _OPTIONS[-1]) if every_time else _OPTIONS
         scope = f"every page of {one_line(target.approved_as, 300)}, in this project" + (
-            f", as long as it leads to {question.place}" if question.place else ""
+            f", as long as it resolves to {question.place}" if question.place else ""
         )
         detail = _detail(question, has_secret=has_secret)
         choice = Choice(call.id, f"Fetch from {host}?", options, detail, scope=scope, call_id=call.id if title else "")
@@ -85,15 +85,15 @@ def _detail(question: HostQuestion, *, has_secret: bool) -> str:
     if has_secret:
         parts.append("**The address has a secret of yours, which this host would get.**")
     if question.is_downgrade:
-        parts.append("**The redirect leaves https: others on the way can read and change what is fetched.**")
+        parts.append("**The redirect leaves https: anyone on the network path can read and alter the response.**")
     if question.place:
         numbers = ", ".join(sorted(question.addresses))
         parts.append(
-            f"**It leads to {question.place} ({numbers}).** Programs there may trust whatever comes from here."
+            f"**It resolves to {question.place} ({numbers}).** Services there may trust requests from this machine."
         )
     if question.proxy:
         proxy = one_line(question.proxy, 200)
-        parts.append(f"The proxy {proxy} looks the name up, so North cannot tell where it leads.")
+        parts.append(f"The proxy {proxy} looks the name up, so North cannot tell what it resolves to.")
     if question.source:
         parts.append(f"Redirected from:\n\n{fenced(question.source)}")
     return "\n\n".join([*parts, fenced(question.target.url)])

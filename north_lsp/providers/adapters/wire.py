@@ -26,11 +26,11 @@ _SIGNS_OF_LIFE = ("ping", "keepalive")  # events that bring nothing of an answer
 
 
 class Unreachable(Exception):
-    """No answer came; the cause says why."""
+    """Raised when a server did not answer; the cause says why."""
 
 
 class StreamError(Exception):
-    """The vendor reported an error within its stream; `body` is its object."""
+    """Raised when the vendor reported an error within its stream; `body` is its object."""
 
     def __init__(self, body: object) -> None:
         super().__init__()

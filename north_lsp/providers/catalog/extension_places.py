@@ -42,7 +42,7 @@ class ExtensionPlaces:
         there = {item_of(path) for path in self.files()}
         gone = [("disabledExtensions", one) for one in self.disabled if one not in there]
         gone += [("extensions", str(path)) for path in self._more() if not (path.is_file() or _files_of(path))]
-        told = [f"the setting `{name}` names {one_line(one, 300)}: not there" for name, one in gone]
+        told = [f"the setting `{name}` names {one_line(one, 300)}, which does not exist" for name, one in gone]
         unclear = [one for one in self.more if not os.path.isabs(os.path.expanduser(one))]
         return told + [f"the setting `extensions` names {one_line(one, 300)!r}: name a whole path" for one in unclear]
 

@@ -109,7 +109,7 @@ class Api:
         if event not in EVENTS:
             raise ValueError(f"there is no event {event!r}: the events are {', '.join(EVENTS)}")
         if not callable(handler):
-            raise ValueError(f"on: what handles {event} must be a function")
+            raise ValueError(f"on: the handler for {event} must be a function")
         self._registered.listeners.append(Listener(self._registered.path, event, handler))
 
     def register_provider(self, definition: Mapping[str, Any]) -> None:

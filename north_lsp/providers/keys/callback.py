@@ -54,7 +54,7 @@ class Callback:
         except ValueError:
             given = {}
         if not hmac.compare_digest(given.get("state", "").encode(), self._state.encode()):
-            return "400 Bad Request", "This is not the answer that North waits for."
+            return "400 Bad Request", "This is not the response that North is waiting for."
         if not self._came.is_set():
             self._answer = given
             self._came.set()

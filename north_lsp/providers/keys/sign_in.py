@@ -94,7 +94,7 @@ async def _code(wait: Callable[[], Awaitable[Mapping[str, str]]]) -> str:
             why = given.get("error_description") or given.get("error") or "the answer has no code"
             raise SignInFailed(f"the sign-in failed: {one_line(why, 300)}")
         return given["code"]
-    raise SignInFailed(f"nobody has signed in within {_WAIT_SECONDS / 60:g} minutes")
+    raise SignInFailed(f"the sign-in timed out after {_WAIT_SECONDS / 60:g} minutes")
 
 
 async def _granted(about: SignIn, environ: Mapping[str, str], form: Mapping[str, str], before: str) -> Grant:
@@ -106,7 +106,7 @@ async def _granted(about: SignIn, environ: Mapping[str, str], form: Mapping[str,
             said = said.replace(form[name], "…")
         raise SignInFailed(f"the sign-in service gave no token: {one_line(said, 300)}")
     if str(given.get("token_type", "bearer")).lower() != "bearer" or not can_be_sent(token):
-        raise SignInFailed("the sign-in service gave a kind of token that North does not know")
+        raise SignInFailed("the sign-in service gave an unsupported type of token")
     refresh, seconds = given.get("refresh_token"), given.get("expires_in")
     lasts = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < 10**9
     ends = time.time() + float(seconds) if lasts and seconds is not None else 0.0

@@ -113,7 +113,7 @@ class Keys:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All keys that are known here, whoever they are for, and the tokens of sign-ins to tool servers."""
+        """All keys that are known here, whoever they are for, and the tokens of sign-ins to MCP servers."""
         lent = self._broker.secrets if self._broker is not None else ()
         stored = (key.secret for key in self._stored)
         return (*self._given.values(), *lent, *stored, *self._tokens, *self.routes.secrets)

@@ -1,5 +1,5 @@
 """Runs commands where no shell can be kept and nothing contains a command, as on Windows: each in a fresh shell, with
-the user's own rights, and only after a question. What stays between commands is the directory."""
+the user's own rights, and only after asking. What stays between commands is the directory."""
 
 import math
 import os

@@ -91,7 +91,7 @@ class Lsp(ReadTool):
     async def _text(self, args: LspArgs, pointed: Pointed, workspace: Workspace) -> Output:
         text = await language_of(workspace).text(_TEXTS[args.action], pointed.path, pointed.at)
         if not text.strip():
-            raise ToolError("NOT_FOUND", f"the language servers say nothing about {pointed.named}")
+            raise ToolError("NOT_FOUND", f"the language servers returned nothing for {pointed.named}")
         where = (Location(pointed.path, pointed.at.line + 1),)
         return Output(self.title(args.model_dump()), {"text": text}, locations=where)
 
@@ -109,7 +109,8 @@ async def _problems(args: LspArgs, workspace: Workspace, notices: Notices) -> Ro
     found = told.found
     if paths is not None and not found and not told.known.issuperset(paths):
         notices += [
-            "No language server of the editor has checked this file: that nothing is listed says nothing about it."
+            "No language server of the editor has checked this file, so an empty list does not mean that it has no "
+            "problems."
         ]
     worst = _SEVERITIES.index(args.severity) if args.severity is not None else len(_SEVERITIES)
     kept = [problem for problem in found if _SEVERITIES.index(problem.severity) <= worst]

@@ -23,7 +23,7 @@ class GoalArgs(Arguments):
     statement: str = Field("", description="For `set`: what is to be reached.")
     criteria: list[_Criterion] = Field(default_factory=list, description="For `set`.")
     id: str = Field("", description="For `evidence`: the criterion.")
-    text: str = Field("", description="The criterion, what you saw, or what is in the way.")
+    text: str = Field("", description="The criterion, what you saw, or what blocks the goal.")
     command: str = Field("", description="For `add_criterion`: a command that has to exit with 0.")
 
 

@@ -13,7 +13,7 @@ from north_lsp.workspace.workspace import Workspace
 
 class WorkflowArgs(Arguments):
     action: WorkflowAction
-    workflow: str = Field("", description="For `start`: clarify, plan, execute-and-verify or parallelise.")
+    workflow: str = Field("", description="For `start`: clarify, plan, execute-and-verify or parallelize.")
     title: str = Field(
         "", description="For `start`: what it is about, in a few words, or the folder of an earlier one."
     )

@@ -55,7 +55,7 @@ async def kimi(query: Query, client: SearchClient) -> Found:
 
 
 async def exa(query: Query, client: SearchClient) -> Found:
-    """Ask the API with a key, else the public tool server."""
+    """Ask the API with a key, else the public MCP server."""
     count = query.wanted(25, 10)
     if not client.key:
         return await _exa_tool(query, client, count)
@@ -98,7 +98,7 @@ async def _exa_tool(query: Query, client: SearchClient, count: int) -> Found:
 
 
 async def tool_text(client: SearchClient, path: str, tool: str, arguments: dict[str, object]) -> str:
-    """Call a tool of a tool server that needs no session, and return what it says. Raises SearchFailed."""
+    """Call a tool of an MCP server that needs no session, and return what it says. Raises SearchFailed."""
     params = {"name": tool, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = {**client.bearer, "accept": "application/json, text/event-stream"}

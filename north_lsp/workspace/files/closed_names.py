@@ -15,7 +15,7 @@ from north_lsp.workspace.opening import open_folder
 _MAX_NAMES = 2000
 _MAX_LINKS = 8
 _MAX_UNSEEN = 500_000
-TOO_MANY = "more links lead here than can be followed, so it is unknown whether .northignore closes it"
+TOO_MANY = "there are more links to it than can be followed, so it is unknown whether .northignore closes it"
 
 
 class TooManyNames(Exception):
@@ -91,7 +91,7 @@ class Closed:
                 continue
             reason = rules.closing(slashed(os.path.relpath(name, root)))
             if reason is not None and not self._is_closed_around(root, name):
-                return f"{reason} ({slashed(os.path.relpath(name, root))} leads there)"
+                return f"{reason} ({slashed(os.path.relpath(name, root))} points there)"
         return None
 
     def _is_closed_around(self, root: Path, name: str) -> bool:

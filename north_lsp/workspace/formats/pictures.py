@@ -35,7 +35,7 @@ def describe_picture(path: Path) -> str:
     with open(open_real(path), "rb") as file:
         head = file.read(_HEAD)
         size = os.fstat(file.fileno()).st_size
-    kind, sides = recognise(head)
+    kind, sides = recognize(head)
     shown = f", {sides[0]} x {sides[1]} pixels" if sides is not None else ""
     return f"{kind or 'unknown kind of'} image{shown}, {size} bytes\n"
 
@@ -62,7 +62,7 @@ class TooLarge:
 def load_picture(path: Path) -> Loaded | TooLarge | str:
     """Read a picture for a model, or say in words why that is impossible. Raises OSError."""
     data = _read(path)
-    kind, sides = recognise(data[:_HEAD])
+    kind, sides = recognize(data[:_HEAD])
     if kind not in _MIME or sides is None:
         return _ACCEPTED
     return _measured(data, kind, sides)
@@ -94,7 +94,7 @@ def _measured(data: bytes, kind: str, sides: Sides) -> Loaded | TooLarge | str:
 
 def check_picture(data: bytes) -> Loaded | TooLarge | str:
     """Check a picture that a user sends, by its content alone; says in words why a model cannot be shown it."""
-    kind, sides = recognise(data[:_HEAD])
+    kind, sides = recognize(data[:_HEAD])
     if kind not in _MIME:
         return f"is not a picture that models take: {_ACCEPTED}" if data else "is empty"
     if sides is None or min(sides) < 1 or not _is_whole(data, kind):
@@ -135,7 +135,7 @@ def _is_whole_png(data: bytes) -> bool:
 def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
     """Scale a picture (its first frame) to at most `MAX_SIDE` a side; None if it cannot be read. To be run in a process
     with resource limits."""
-    keeps_colours = kind in ("PNG", "GIF")
+    keeps_colors = kind in ("PNG", "GIF")
     library, operations = importlib.import_module("PIL.Image"), importlib.import_module("PIL.ImageOps")
     try:
         with library.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
@@ -146,7 +146,7 @@ def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
                 picture = picture.convert("RGBA" if alpha else "RGB")
             picture.thumbnail((MAX_SIDE, MAX_SIDE))
             note = f"the image was scaled down from {sides[0]} x {sides[1]} to {picture.width} x {picture.height}"
-            for form in ("PNG", "JPEG") if keeps_colours or picture.mode == "RGBA" else ("JPEG",):
+            for form in ("PNG", "JPEG") if keeps_colors or picture.mode == "RGBA" else ("JPEG",):
                 saved = io.BytesIO()
                 (picture.convert("RGB") if form == "JPEG" else picture).save(saved, form, quality=_QUALITY)
                 if saved.tell() <= MAX_BYTES:
@@ -158,10 +158,10 @@ def scaled(data: bytes, sides: Sides, kind: str) -> Loaded | None:
 
 def sides_of(data: bytes) -> Sides | None:
     """Return width and height in pixels, as far as the first bytes show them."""
-    return recognise(data[:_HEAD])[1]
+    return recognize(data[:_HEAD])[1]
 
 
-def recognise(head: bytes) -> tuple[str | None, Sides | None]:
+def recognize(head: bytes) -> tuple[str | None, Sides | None]:
     """Return kind and dimensions in pixels, as far as the first bytes show them."""
     try:
         if head.startswith(b"\x89PNG"):

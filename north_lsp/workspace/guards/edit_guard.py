@@ -46,7 +46,7 @@ class _Place:
 
 
 def refusal(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] = ()) -> str | None:
-    """Say why the changes must never be written by a tool; None if they may be written, perhaps after a question.
+    """Say why the changes must never be written by a tool; None if they may be written, perhaps after asking.
     Raises ToolError IO_ERROR if the disk cannot be read."""
     states = [(After(()), dict[Path, frozenset[Path]]()), (After(changes), dict[Path, frozenset[Path]]())]
     own = [_parts(Path(os.path.realpath(one))) for one in private]

@@ -126,7 +126,7 @@ def named_by_git(place: Path) -> Named | None:
         for folder in (own, own / "info"):
             for name in _names(folder):
                 if os.path.islink(folder / name):
-                    named.folder(folder, name, f"is one of git's own files ({name} leads there)")
+                    named.folder(folder, name, f"is one of git's own files ({name} points there)")
         named.folder(own, "hooks", "is run by git (a hook)")
         _hooks(own / "hooks", top, named)
     return named

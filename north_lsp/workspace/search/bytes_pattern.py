@@ -56,8 +56,8 @@ class _Translator:
         parts: list[str] = []
         for at, item in enumerate(items):
             if str(item[0]) == "AT":
-                neighbours = (items[at - 1] if at else None, items[at + 1] if at + 1 < len(items) else None)
-                parts.append(self._position(str(item[1]), neighbours))
+                neighbors = (items[at - 1] if at else None, items[at + 1] if at + 1 < len(items) else None)
+                parts.append(self._position(str(item[1]), neighbors))
             else:
                 parts.append(self._item(item, folded))
         return "".join(parts)
@@ -181,7 +181,7 @@ class _Translator:
         body = f"[{inside}]|{others}" if inside else others
         return rf"(?:\r?(?:{body}))" if breaks else f"(?:{body})"
 
-    def _position(self, where: str, neighbours: tuple[Any, Any]) -> str:
+    def _position(self, where: str, neighbors: tuple[Any, Any]) -> str:
         match where:
             case "AT_BEGINNING":
                 return "(?m:^)"
@@ -191,7 +191,7 @@ class _Translator:
                 return r"\r?(?m:$)"
             case "AT_END_STRING":
                 return "" if self.multiline else r"\r?(?m:$)"
-            case "AT_BOUNDARY" if _is_word(neighbours[0], last=True) or _is_word(neighbours[1], last=False):
+            case "AT_BOUNDARY" if _is_word(neighbors[0], last=True) or _is_word(neighbors[1], last=False):
                 # Next to an ASCII word character, bytes and text agree on boundaries, whatever the other neighbor is.
                 return r"\b"
             case "AT_BOUNDARY" | "AT_NON_BOUNDARY":

@@ -30,8 +30,8 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Where to look: in the file or folder `path`, None for all roots, at names that match `glob` and end with one of
-    `suffixes`, which are lower-case. `private` are folders whose files are never listed."""
+    """The scope of a search: the file or folder `path`, None for all roots, and names that match `glob` and end with
+    one of `suffixes`, which are lower-case. `private` are folders whose files are never listed."""
 
     path: str | None = None
     glob: str | None = None

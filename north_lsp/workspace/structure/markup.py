@@ -38,11 +38,11 @@ class _Embedded:
     spoken: str
 
 
-Analyse = Callable[[str, str], Structure]
+Analyze = Callable[[str, str], Structure]
 """Finds the structure of a text in another language, as in styles and scripts."""
 
 
-def parse_markup(language: str, text: str, analyse: Analyse) -> Structure:
+def parse_markup(language: str, text: str, analyze: Analyze) -> Structure:
     """Parse a page to its structure, including that of what is embedded in it."""
     source = text.encode("utf-8", "replace")
     tree = parse("html", source)
@@ -72,7 +72,7 @@ def parse_markup(language: str, text: str, analyse: Analyse) -> Structure:
         embedded = _found_again(source, embedded, comments)
     rows = Lines(source.decode("latin-1"))  # one character per byte
     for one in embedded:
-        symbols += _inner(one, source, rows, analyse)
+        symbols += _inner(one, source, rows, analyze)
     return Structure(language, "tree-sitter", nested(symbols), tuple(sorted(errors)[:20]))
 
 
@@ -129,7 +129,7 @@ def _embedded(node: "Node", source: bytes) -> _Embedded:
     return _Embedded(kind, (node.start_byte, node.end_byte), inside, label, spoken)
 
 
-def _inner(one: _Embedded, source: bytes, rows: Lines, analyse: Analyse) -> list[Symbol]:
+def _inner(one: _Embedded, source: bytes, rows: Lines, analyze: Analyze) -> list[Symbol]:
     """Return the symbols of an element itself and of what is in it."""
     start, end = one.span
     first = rows.at(start)
@@ -138,7 +138,7 @@ def _inner(one: _Embedded, source: bytes, rows: Lines, analyse: Analyse) -> list
         return symbols
     begin, stop = one.raw
     text = source[begin:stop].decode("utf-8", "replace")
-    found = analyse(_language(one.kind, one.spoken), text)
+    found = analyze(_language(one.kind, one.spoken), text)
     places = {place for inner in found.symbols for place in inner.span}
     in_bytes = {place: place for place in places}
     if found.backend == "patterns":

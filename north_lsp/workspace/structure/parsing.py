@@ -52,7 +52,7 @@ def structure_of(language: str, text: str) -> Structure:
         if known is not None:
             _remembered.move_to_end(key)
             return known
-    found = _analyse(language, text)
+    found = _analyze(language, text)
     with _lock:
         _remembered[key] = found
         while len(_remembered) > _MAX_REMEMBERED:
@@ -66,7 +66,7 @@ def forget() -> None:
         _remembered.clear()
 
 
-def _analyse(language: str, text: str) -> Structure:
+def _analyze(language: str, text: str) -> Structure:
     if language in _STYLES or (language == "css" and len(text) > _MAX_PARSED):
         return Structure(language, "patterns", nested(patterns.style_rules(text)))
     if language in _MARKUP and len(text) <= _MAX_PARSED:

@@ -15,11 +15,11 @@ function M.choose(ask)
       return
     end
     if #result.permissions == 0 then
-      messages.tell("North: nothing is allowed without a question here", vim.log.levels.INFO)
+      messages.tell("North: nothing is allowed without asking here", vim.log.levels.INFO)
       return
     end
     live.select(result.permissions, {
-      prompt = "Allowed without a question: choose what to revoke",
+      prompt = "Allowed without asking: choose what to revoke",
       kind = "north.permission",
       format_item = function(row)
         local since = type(row.since) == "string" and ", since " .. row.since:sub(1, 10) or ""

@@ -1,4 +1,4 @@
----What the chat shows of a tool call: a line, its colour, and what it said.
+---What the chat shows of a tool call: a line, its color, and what it said.
 local titles = require("north.titles")
 
 local M = {}
@@ -39,9 +39,9 @@ function M.line(call)
 end
 
 ---@param call north.Call
----@return integer bytes of the line that have the colour
+---@return integer bytes of the line that have the color
 ---@return string group
-function M.colour(call)
+function M.color(call)
   return #("- " .. (SYMBOLS[call.status] or "·")), GROUPS[call.status] or "NorthFacts"
 end
 

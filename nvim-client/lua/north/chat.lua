@@ -282,13 +282,13 @@ function M.add_answer(text, id)
   own().tail = key
 end
 
----Give the last lines a colour, which what is appended to them does not get.
+---Give the last lines a color, which what is appended to them does not get.
 ---@param first integer from 0
 ---@param last integer
 ---@param group string
 ---@param mark? integer the one that they have, to be changed
 ---@return integer mark
-local function colour(first, last, group, mark)
+local function color(first, last, group, mark)
   local buffer = M.buffer()
   local length = #vim.api.nvim_buf_get_lines(buffer, last, last + 1, true)[1]
   local shown = { id = mark, end_row = last, end_col = length, hl_group = group, hl_eol = true }
@@ -308,7 +308,7 @@ function M.add_thought(text, id)
   local _, last = append((text:gsub("\n", "\n> ")))
   local here = own().thought or { row = last }
   folds.add(M.buffer(), here.row + 1, last + 1, key, "lines of thinking")
-  here.mark = colour(here.row, last, "NorthThought", here.mark)
+  here.mark = color(here.row, last, "NorthThought", here.mark)
   own().thought, own().tail = here, key
 end
 
@@ -320,7 +320,7 @@ function M.add_notice(text, severity)
   local is_bad = severity == "error" or severity == "warning"
   local first, last = append(("> %s%s"):format(is_bad and "⚠ " or "", (text:gsub("\n", "\n> "))))
   local group = severity == "error" and "NorthError" or is_bad and "NorthWarning" or "NorthNotice"
-  colour(first, last, group)
+  color(first, last, group)
   own().tail = ""
 end
 
@@ -359,8 +359,8 @@ local function draw_call(call)
     local new = call_lines.line(call)
     if old ~= new then
       vim.api.nvim_buf_set_text(buffer, row, 0, row, #old, { new })
-      local sign, colour_group = call_lines.colour(call)
-      local shown = { id = call.mark, end_col = math.min(sign, #new), hl_group = colour_group }
+      local sign, color_group = call_lines.color(call)
+      local shown = { id = call.mark, end_col = math.min(sign, #new), hl_group = color_group }
       vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, shown)
     end
   end)

@@ -1,4 +1,4 @@
----Colours in the chat: Markdown by treesitter, and fenced code of languages that have no parser by Vim's own syntax.
+---Colors in the chat: Markdown by treesitter, and fenced code of languages that have no parser by Vim's own syntax.
 local compat = require("north.compat")
 
 local M = {}
@@ -43,7 +43,7 @@ function M.start(buffer)
   end
 end
 
----Colour the code of a language that begins here.
+---Color the code of a language that begins here.
 ---@param buffer integer
 ---@param word string as it stands behind the fence
 local function take(buffer, word)

@@ -1,4 +1,4 @@
----The highlight groups of what North shows; each is linked to a common one unless the user or a colour scheme has it.
+---The highlight groups of what North shows; each is linked to a common one unless the user or a color scheme has it.
 local M = {}
 
 ---@type table<string, string>

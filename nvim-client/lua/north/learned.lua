@@ -16,7 +16,7 @@ function M.open(ask)
       return
     end
     if #result.files == 0 then
-      messages.tell("North: nothing was learned of this project yet: `/learn` has a model explore it")
+      messages.tell("North: nothing has been learned about this project yet: `/learn` has a model explore it")
       return
     end
     local function open(file)
@@ -33,7 +33,7 @@ function M.open(ask)
     local function shown(file)
       return ("%s  %s"):format(file.title, file.path)
     end
-    live.select(result.files, { prompt = "Learned of this project", format_item = shown }, open)
+    live.select(result.files, { prompt = "Learned about this project", format_item = shown }, open)
   end)
 end
 

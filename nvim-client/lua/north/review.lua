@@ -263,7 +263,7 @@ show = function(review)
     fill(review, window, lines, ("%s/%s"):format(live.buffer_name(side), vim.fn.fnamemodify(diff.path, ":t")), diff)
     vim.api.nvim_win_call(window, vim.cmd.diffthis)
     local label = side == "before" and (diff.oldText and "before" or "new file")
-      or is_left_out and "LEFT OUT, stays as it is"
+      or is_left_out and "LEFT OUT, not changed"
       or is_deletion(review, diff) and "is deleted"
       or "proposed"
     vim.wo[window][0].winbar = ("%%< %s: %s"):format(label, name)

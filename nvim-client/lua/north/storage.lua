@@ -82,7 +82,7 @@ function M.storage(ask)
       lines[#lines + 1] = ("%-32s %9s   freed by %s"):format(area.title, M.size(area.size), (area.freedBy:gsub("`", "")))
     end
     local head = ("%s in %s and %s"):format(M.size(total), result.data, result.state)
-    local foot = "`/storage clean` in the chat removes what North can do without, after a question."
+    local foot = "`/storage clean` in the chat removes what North can do without, after asking."
     open_there(function()
       show("north://storage", vim.list_extend({ head, "" }, vim.list_extend(lines, { "", foot })), 1)
     end)

@@ -39,7 +39,7 @@ local function title_of(update)
   elseif update.status == "completed" then
     return "The conversation up to here was summarized"
   elseif update.status == "cancelled" then
-    return "Summarizing was cancelled; the conversation is as it was"
+    return "Summarizing was cancelled; the conversation is unchanged"
   elseif update.status == "failed" then
     return update.error or "The conversation could not be summarized"
   elseif (north.written or 0) > 0 then

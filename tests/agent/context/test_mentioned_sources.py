@@ -113,7 +113,7 @@ async def test_the_changes_since_the_last_commit_are_attached_as_far_as_tools_ma
         (root / name).write_text("two\n")
     told = await said(workspace, "Review @diff.")
     assert "-one\n+two" in told
-    assert told.endswith("Files that git does not know yet:\nnew file.py")
+    assert told.endswith("Untracked files:\nnew file.py")
     assert "secret" not in told
 
 
@@ -139,13 +139,13 @@ async def test_problems_are_listed_the_worst_first_without_closed_files(workspac
 async def test_an_editor_without_language_servers_for_north_tells_of_the_active_file(workspace: Workspace) -> None:
     state = EditorState("lamp.py", problems=(EditorProblem(3, "error", "wrong"),))
     assert await said(workspace, "@problems", state) == "lamp.py:3: error: wrong"
-    assert "does not tell North" in await said(workspace, "@problems")
+    assert "does not report its problems" in await said(workspace, "@problems")
 
 
 async def test_what_is_selected_is_attached_by_its_lines(workspace: Workspace) -> None:
     state = EditorState("lamp.py", selection=(2, 3))
     assert await from_sources((TextPart("@selection"), state), workspace) == [FileLink("lamp.py", (2, 3))]
-    assert "anything is selected" in await said(workspace, "@selection")
+    assert "the editor reported no selection" in await said(workspace, "@selection")
 
 
 async def test_a_symbol_is_attached_whole_and_an_unknown_one_remains_text(workspace: Workspace) -> None:

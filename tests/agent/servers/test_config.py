@@ -129,7 +129,7 @@ def test_a_file_that_leads_out_of_the_project_is_left_out(tmp_path: Path) -> Non
     (root / ".mcp.json").symlink_to(tmp_path / "outside.json")
     found = find_servers([], root, tmp_path / "home", Locations(tmp_path, tmp_path, tmp_path), "used")
     assert found.specs == []
-    assert "leads out of the project" in found.problems[0]
+    assert "points outside the project" in found.problems[0]
 
 
 @pytest.mark.parametrize(("name", "text"), [(".codex/config.toml", "a = " + "[" * 9_000), (".mcp.json", "[" * 90_000)])

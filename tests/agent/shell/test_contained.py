@@ -1,4 +1,4 @@
-"""What runs without a question, from the call of `shell_run` to its result, in the real sandbox."""
+"""What runs without asking, from the call of `shell_run` to its result, in the real sandbox."""
 
 import os
 from collections.abc import AsyncIterator
@@ -253,7 +253,7 @@ async def test_what_appears_is_taken_away(tmp_path: Path, part: int) -> None:
             if appears is None:
                 continue
             assert not os.path.lexists(root / appears), (command, text)
-            assert "is a protected name: what the command created there was taken away" in text, (command, text)
+            assert "is a protected name: what the command created there was moved away" in text, (command, text)
             for review in edits(one).edits:
                 assert review.warnings, command
 

@@ -102,7 +102,7 @@ async def test_a_base_that_git_tells_otherwise_is_a_conflict(project: Path, monk
     assert tree.base("a") is None
     brought = await changes_of(tree, workspace)
     assert brought.changes == ()
-    assert brought.conflicts == ("a: what it held before cannot be read any more; yours stays",)
+    assert brought.conflicts == ("a: its earlier contents cannot be read any more; yours are kept",)
     tree.remove()
 
 
@@ -126,7 +126,7 @@ async def test_files_below_a_link_and_unreadable_ones_are_skipped_and_named(
     unreadable(monkeypatch, project / "a")
     workspace, tree = made(project)
     assert sorted(tree.files) == ["d"]
-    assert tree.skipped == ("a: Permission denied", "d/x: the way to it leads over a link")
+    assert tree.skipped == ("a: Permission denied", "d/x: its path goes through a symbolic link")
     brought = await changes_of(tree, workspace)
     assert brought.changes == ()
     assert [one.partition(" (")[0] for one in brought.left_out] == list(tree.skipped)
@@ -143,7 +143,7 @@ async def test_a_link_that_the_agent_made_of_a_folder_is_not_followed(project: P
     (tree.root / "d").symlink_to(elsewhere)
     brought = await changes_of(tree, workspace)
     assert brought.changes == ()
-    assert "d/x: the way to it leads over a link" in brought.left_out
+    assert "d/x: its path goes through a symbolic link" in brought.left_out
     tree.remove()
 
 
@@ -289,7 +289,7 @@ async def test_where_a_link_leads_is_told_and_the_tree_needs_not_stay(project: P
     workspace, tree = made(project)
     (tree.root / "link").symlink_to("d/x")
     brought = await changes_of(tree, workspace)
-    assert brought.left_out == ("link: links are not proposed (it leads to d/x)",)
+    assert brought.left_out == ("link: symbolic links are not included (it points to d/x)",)
     tree.remove()
     assert not tree.folder.exists()
 

@@ -64,7 +64,7 @@ def test_what_has_no_effect_is_said() -> None:
     found = parse_template("---\nmode: fast\nagent: x\ntools: 3\n---\nLook.", about())
     assert found.wishes == NO_WISHES
     assert found.problems == (
-        "`agent` in its head has no effect",
+        "`agent` in its front matter has no effect",
         "`mode: fast` has no effect: only `ask` has one",
         "`allowed-tools` must be a list of names, and was left out",
     )
@@ -74,7 +74,7 @@ def test_what_has_no_effect_is_said() -> None:
     ("text", "name", "why"),
     [
         ("", "review", "it is empty"),
-        ("---\ndisable: true\n---\nLook.", "review", "its head says `disable: true`"),
+        ("---\ndisable: true\n---\nLook.", "review", "its front matter says `disable: true`"),
         ("Look.", "über", "its name is not made of letters, digits, `-`, `_` and `:`"),
         ("Look.", "two words", "its name is not made of letters, digits, `-`, `_` and `:`"),
     ],
@@ -85,7 +85,7 @@ def test_why_a_command_cannot_be_called(text: str, name: str, why: str) -> None:
 
 def test_a_skill_needs_a_description_and_may_name_itself() -> None:
     skill = about("skill:pdf", kind="skill", file=".north/skills/pdf/SKILL.md")
-    assert parse_template("Do it.", skill).why == "its head has no `description`"
+    assert parse_template("Do it.", skill).why == "its front matter has no `description`"
     named = parse_template("---\nname: PDF-forms\ndescription: Fill in forms\n---\nDo it.", skill)
     assert (named.name, named.applies) == ("skill:pdf-forms", True)
 

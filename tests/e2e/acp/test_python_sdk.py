@@ -1,5 +1,5 @@
 """The official Python SDK as the client, by its own types, with what the scenarios for all editors do not have: a fork,
-a form, modes and models, a picture, a tool server that it passes on."""
+a form, modes and models, a picture, an MCP server that it passes on."""
 
 import base64
 import json

@@ -67,7 +67,7 @@ def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed, model: ModelServe
         it.type("run `touch made`")
         it.act("North: send")
         it.choose("touch made", "Run")
-        it.screen.keys("C-l")  # after a question, Emacs does nothing on its own before the next key
+        it.screen.keys("C-l")  # after asking, Emacs does nothing on its own before the next key
         it.see("It is made.")
         assert (bed.project / "made").exists()
         it.screen.keys("M->")

@@ -1,4 +1,4 @@
-"""Draws what a terminal shows, with its colours, as a picture for people to look at."""
+"""Draws what a terminal shows, with its colors, as a picture for people to look at."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 _SGR = re.compile(r"\x1b\[([\d;:]*)m")
 _FONT = "DejaVuSansMono.ttf"
 _SIZE = 15
-_INK, _PAPER = (224, 226, 234), (20, 22, 27)  # Neovim's default colours
+_INK, _PAPER = (224, 226, 234), (20, 22, 27)  # Neovim's default colors
 
 
 def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
@@ -19,7 +19,7 @@ def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 class _Pen:
-    """The colours that the escape sequences so far have set."""
+    """The colors that the escape sequences so far have set."""
 
     def __init__(self) -> None:
         self.ink, self.paper = _INK, _PAPER
@@ -46,12 +46,12 @@ class _Pen:
             numbers = rest
 
     @property
-    def colours(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    def colors(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         return (self.paper, self.ink) if self.is_reversed else (self.ink, self.paper)
 
 
 def draw(text: str, target: Path) -> None:
-    """Draw the rows of a terminal, with escape sequences of colours, into a PNG file."""
+    """Draw the rows of a terminal, with escape sequences of colors, into a PNG file."""
     font, rows = _font(), text.rstrip("\n").split("\n")
     width, height = round(font.getlength("M")), _SIZE + 4
     columns = max(len(_SGR.sub("", row)) for row in rows)
@@ -63,7 +63,7 @@ def draw(text: str, target: Path) -> None:
             if place % 2:
                 pen.take(piece)
                 continue
-            ink, paper = pen.colours
+            ink, paper = pen.colors
             for letter in piece:
                 x, y = column * width, number * height
                 pencil.rectangle((x, y, x + width, y + height), fill=paper)

@@ -36,12 +36,12 @@ def screens(project: Path, folder: Path, prompt: str) -> dict[str, str]:
         screen.keys("Enter")
         screen.wait_for("ga Accept")
         screen.wait_for("def once")
-        shown["review"] = screen.coloured()
+        shown["review"] = screen.colored()
         screen.keys("Enter")
         screen.write("ga")
         screen.wait_for("North asks to run this command")
         screen.wait_for("ga Run")
-        shown["command"] = screen.coloured()
+        shown["command"] = screen.colored()
     return shown
 
 

@@ -64,8 +64,8 @@ class Screen:
         """What the screen shows, one line a row, without trailing blanks."""
         return self._tmux("capture-pane", "-p")
 
-    def coloured(self) -> str:
-        """What the screen shows, with the escape sequences of its colours."""
+    def colored(self) -> str:
+        """What the screen shows, with the escape sequences of its colors."""
         return self._tmux("capture-pane", "-p", "-e")
 
     def wait_for(self, pattern: str, deadline: float = DEADLINE) -> re.Match[str]:

@@ -64,7 +64,7 @@ def test_the_screen_shows_what_a_person_sees(tmp_path: Path) -> None:
         screen.wait_until_gone("-- INSERT --")
         assert screen.text().splitlines()[0] == "  1 hällo; North -- x"
         assert len(screen.text().split("\n")) == 12 + 1
-        assert "\x1b[" in screen.coloured()
+        assert "\x1b[" in screen.colored()
         with pytest.raises(TimeoutError, match=r"on the screen(?s:.*)North -- x"):
             screen.wait_for("absent", deadline=0.1)
 

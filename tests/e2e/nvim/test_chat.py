@@ -35,8 +35,8 @@ NAMES = "vim.tbl_map(function(w) return vim.api.nvim_buf_get_name(vim.api.nvim_w
 NAMES += "vim.api.nvim_tabpage_list_wins(0))"
 WINBAR = "vim.wo[vim.fn.bufwinid('^north://chat$')].winbar"
 GO_TO_CHAT = "vim.api.nvim_set_current_win(vim.fn.bufwinid('^north://chat$'))"
-COLOUR = "(vim.tbl_get(vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['north.chat'], "
-COLOUR += "{ l - 1, 0 }, { l - 1, -1 }, { overlap = true, details = true }), 1, 4, 'hl_group') or '')"
+COLOR = "(vim.tbl_get(vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['north.chat'], "
+COLOR += "{ l - 1, 0 }, { l - 1, -1 }, { overlap = true, details = true }), 1, 4, 'hl_group') or '')"
 ENDED = "#require('north.state').prompts == 0"
 
 
@@ -144,22 +144,22 @@ def test_a_long_output_comes_in_parts(bed: Bed) -> None:
         assert "the whole output of this call was not kept" in nvim.messages()
 
 
-def test_what_follows_thinking_or_a_notice_does_not_get_its_colour(bed: Bed) -> None:
+def test_what_follows_thinking_or_a_notice_does_not_get_its_color(bed: Bed) -> None:
     with bed.nvim() as nvim:
         nvim.command("North")
         for add in ("add_thought('one\\ntwo', '1')", "add_notice('three')", "add_answer('four\\nfive', '2')"):
             nvim.lua(f"require('north.chat').{add}")
         nvim.lua(GO_TO_CHAT)
-        colours = nvim.lua(
-            f"return vim.iter(vim.fn.range(1, vim.fn.line('$'))):map(function(l) return {COLOUR} end):totable()"
+        colors = nvim.lua(
+            f"return vim.iter(vim.fn.range(1, vim.fn.line('$'))):map(function(l) return {COLOR} end):totable()"
         )
-        shown = dict(zip(nvim.lines(), cast(list[str], colours), strict=True))
+        shown = dict(zip(nvim.lines(), cast(list[str], colors), strict=True))
         assert shown["> one"] == shown["> two"] == "NorthThought"
         assert shown["> three"] == "NorthNotice"
         assert shown["four"] == shown["five"] == ""
 
 
-def test_code_has_colours_and_is_copied(bed: Bed, model: ModelServer) -> None:
+def test_code_has_colors_and_is_copied(bed: Bed, model: ModelServer) -> None:
     model.script(answer(Say("Look:\n\n```python\ndef a():\n    return 1\n```\n\nEnd.")))
     with nvim_with(bed, model) as nvim:
         nvim.command("syntax on")

@@ -98,7 +98,7 @@ def test_what_the_editor_shows_goes_along(bed: Bed, model: Obedient) -> None:
 def test_a_project_is_learned_and_its_profile_opens(bed: Bed, model: Obedient) -> None:
     with nvim_with(bed, model) as nvim:
         nvim.command("North learned")
-        nvim.until("vim.fn.execute('messages'):find('nothing was learned of this project yet', 1, true)")
+        nvim.until("vim.fn.execute('messages'):find('nothing has been learned about this project yet', 1, true)")
         ask(nvim, "/learn")
         nvim.until(f"{in_chat('Learned 10 of 10 topics')} and {in_chat('Learning this project')} and {IDLE}")
         nvim.command("North learned")

@@ -5,7 +5,7 @@ import pytest
 from tests.e2e.editors.bed import editors
 from tests.e2e.nvim.test_chat import (
     test_both_windows_come_and_go_together,
-    test_code_has_colours_and_is_copied,
+    test_code_has_colors_and_is_copied,
     test_model_thinking_and_mode_are_chosen_from_lists,
     test_thinking_and_calls_that_look_are_folded,
 )
@@ -36,7 +36,7 @@ __all__ = [
     "test_an_accepted_edit_is_one_undo_step",
     "test_an_answer_is_shown_while_it_comes",
     "test_both_windows_come_and_go_together",
-    "test_code_has_colours_and_is_copied",
+    "test_code_has_colors_and_is_copied",
     "test_files_behind_an_at_sign_and_what_is_chosen_goes_along",
     "test_hunks_are_left_out_and_taken_in_again",
     "test_model_thinking_and_mode_are_chosen_from_lists",

@@ -22,7 +22,7 @@ def keep() -> Callable[[str, Screen], None]:
     def kept(name: str, screen: Screen) -> None:
         ARTIFACTS.mkdir(parents=True, exist_ok=True)
         (ARTIFACTS / f"{name}.txt").write_text(screen.text())
-        draw(screen.coloured(), ARTIFACTS / f"{name}.png")
+        draw(screen.colored(), ARTIFACTS / f"{name}.png")
 
     return kept
 

@@ -101,7 +101,7 @@ await bed.each({
     await reads(/^FIRST = 1 {2}# mine$/m);
     gates.GAMMA.resolve();
     await chat.question("edit").waitFor();
-    assert.match(await chat.question("edit").innerText(), /executor \(2-gamma\): Edit notes\.py \(\+2\/-2\)\?\s+line 1: .*yours stay, the agent's was: FIRST = 10/);
+    assert.match(await chat.question("edit").innerText(), /executor \(2-gamma\): Edit notes\.py \(\+2\/-2\)\?\s+line 1: .*yours are kept, the agent's was: FIRST = 10/);
     await screenshot(page, "agents-4-question");
     await chat.decide("edit", "Show changes");
     await page.locator(".editor.modified .codelens-decoration", { hasText: "Hunk 2 of 2" }).waitFor();

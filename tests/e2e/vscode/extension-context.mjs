@@ -199,7 +199,7 @@ await bed.each({
     await editorTab(page, "profile.md").waitFor();
     await palette(page, "View: Close All Editors");
     await editorTab(page, "profile.md").waitFor({ state: "detached" });
-    await palette(page, "North: Open What Was Learned of the Project");
+    await palette(page, "North: Open What Was Learned About the Project");
     await editorTab(page, "profile.md").waitFor();
     const editor = page.locator(".editor-group-container.active .monaco-editor").first();
     await until("the profile", async () => /Project Summary/.test((await visibleLines(editor)).join("\n")));

@@ -92,7 +92,7 @@ await bed.each({
     await editorTab(page, "talk.html").waitFor();
   },
 
-  async "a file that exists is replaced only after a question"() {
+  async "a file that exists is replaced only after asking"() {
     await writeFile(file, "mine");
     await palette(page, "North: Export Conversation…");
     await save(file);

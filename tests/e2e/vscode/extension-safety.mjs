@@ -144,7 +144,7 @@ const cases = {
     for (const theme of [...THEMES, "Light 2026"]) {
       await controls.chooseTheme(page, chat.frame, theme);
       const name = theme.toLowerCase().replaceAll(" ", "-");
-      const measured = await until(`the colours of ${theme}`, () => contrasts());
+      const measured = await until(`the colors of ${theme}`, () => contrasts());
       await screenshot(page, `safety-6-${name}`);
       console.log(`  ${theme}: ${measured.map(([what, ratio]) => `${what} ${ratio.toFixed(1)}`).join(", ")}`);
       for (const [what, ratio] of measured) assert.ok(ratio >= 4.5, `${theme}: ${what} has a contrast of ${ratio.toFixed(2)}`);

@@ -202,8 +202,8 @@ const cases = {
     assert.deepEqual(await answer.locator("li.task input").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
     const [done, below] = await Promise.all([answer.locator("li.task input").first(), answer.getByText("below it")].map((one) => one.boundingBox()));
     assert.ok(below.y > done.y + done.height / 2, "what is below a task stands below it");
-    const colours = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
-    assert.ok(colours >= 3, `${colours} colours`);
+    const colors = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
+    assert.ok(colors >= 3, `${colors} colors`);
     await chat.shot("markdown");
     for (const theme of ["Light Modern", "Light High Contrast"]) {
       await chat.theme(theme);
@@ -296,8 +296,8 @@ const cases = {
   /** Code of a shell is typed into a terminal, and does not run: what it would make is not there. */
   async terminal({ chat, play, page }) {
     await play([says("```sh\ntouch made-by-enter\n```")]);
-    const colours = await chat.row("answer").locator(".c-call", { hasText: "touch" }).count();
-    assert.equal(colours, 1);
+    const colors = await chat.row("answer").locator(".c-call", { hasText: "touch" }).count();
+    assert.equal(colors, 1);
     await chat.row("answer").getByRole("button", { name: "Type into the Terminal" }).click();
     await page.locator(".terminal-wrapper .xterm-screen").first().waitFor(); // which has rows, or a canvas
     await screenshot(page, "transcript-terminal");

@@ -106,7 +106,7 @@ await bed.each({
     await chat.ask("/work start clarify A better lamp");
     await counts(/Workflow clarify\s+explore/);
     await unfold();
-    assert.match(await work.innerText(), /Edits and commands wait until clarify has ended.*1\d calls that read are left/s);
+    assert.match(await work.innerText(), /Edits and commands wait until clarify has ended.*1\d read-only calls are left/s);
     assert.equal(await work.locator(".phases [aria-current=step]").evaluate((step) => step.firstChild.textContent), "explore");
     assert.match(JSON.stringify(model.requests.at(-1).messages), /BLOCKED: clarify is active/);
     await screenshot(page, "work-3-workflow");

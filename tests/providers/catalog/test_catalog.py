@@ -1,4 +1,4 @@
-"""The shipped catalogue, what models cost and may think, and how a text picks one."""
+"""The shipped catalog, what models cost and may think, and how a text picks one."""
 
 import pytest
 

@@ -57,7 +57,7 @@ async def test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_s
     async with inside(world.environ) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/extensions") == "end_turn"
-        said = "he setting `disabledExtensions` names extension-module:gone: not there"
+        said = "he setting `disabledExtensions` names extension-module:gone, which does not exist"
         await client.wait_update(lambda update: said in str(update))
         (off,) = [row for row in texts(client).splitlines() if row.startswith("- `off`")]
         assert off.endswith("Not used: the setting `disabledExtensions` names it")
@@ -77,7 +77,9 @@ async def test_those_that_the_settings_name_count_too_each_once(world: World) ->
     async with inside(world.environ) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/extensions") == "end_turn"
-        await client.wait_update(lambda update: f"he setting `extensions` names {named[-1]}: not there" in str(update))
+        await client.wait_update(
+            lambda update: f"he setting `extensions` names {named[-1]}, which does not exist" in str(update)
+        )
         names = re.findall(r"^- `(.*?)`", texts(client), re.MULTILINE)
         assert names == ["own", "one", "three", "two", "package"]
     ran = sorted(path.relative_to(world.folder).as_posix() for path in world.folder.rglob("*.py.ran"))

@@ -309,7 +309,7 @@ async def test_files_are_created_with_their_folders(world: World) -> None:
     assert (change.action, change.old_text, change.new_text) == ("update", TEXT, "x\n")
 
 
-async def test_new_files_look_like_their_neighbours(world: World) -> None:
+async def test_new_files_look_like_their_neighbors(world: World) -> None:
     world.write("dos/a.py", "1\r\n2\r\n")
     world.write("dos/b.py", "1\r\n")
     assert await new_text(world, "edit_create_file", path="dos/c.py", content="x\ny") == "x\r\ny\r\n"

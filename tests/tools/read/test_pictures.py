@@ -15,7 +15,7 @@ from north_lsp.providers.adapters import anthropic, openai_chat, openai_response
 from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest, ToolCall, ToolResult, UserMessage
 from north_lsp.providers.compat import compat_for
 from north_lsp.workspace.formats import pictures
-from north_lsp.workspace.formats.pictures import recognise
+from north_lsp.workspace.formats.pictures import recognize
 from tests.tools.conftest import Desk
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 16, 32) + b"rest"
@@ -40,7 +40,7 @@ def webp(kind: bytes, rest: bytes) -> bytes:
     ],
 )
 def test_kinds_and_sides(head: bytes, found: object) -> None:
-    assert recognise(head) == found
+    assert recognize(head) == found
 
 
 async def test_a_picture_comes_with_its_bytes(desk: Desk) -> None:
@@ -80,7 +80,7 @@ async def test_large_pictures_are_scaled_down(
     desk.write({name: drawn(form, mode, sides)})
     output = await desk.output("read_file", path=name)
     (picture,) = output.pictures
-    assert (picture.mime_type, recognise(picture.data)) == expected
+    assert (picture.mime_type, recognize(picture.data)) == expected
     assert isinstance(output.data, dict)
     assert f"scaled down from {sides[0]} x {sides[1]}" in output.data["meta"]["notices"][0]
 

@@ -53,8 +53,8 @@ export function choosePlace(conversation: Conversation, title: string, filter: F
 
 /** Names the last place of the conversation, or takes its name away. */
 export async function labelPlace({ session }: Conversation): Promise<void> {
-  const prompt = l10n.t("The name of this place in the conversation; none removes it");
-  const label = await vscode.window.showInputBox({ title: l10n.t("North: Label This Place"), prompt });
+  const prompt = l10n.t("The label of this entry in the conversation; an empty one removes it");
+  const label = await vscode.window.showInputBox({ title: l10n.t("North: Label This Entry"), prompt });
   if (label !== undefined) await session.ask("_north/sessions/label", { label: label.trim() });
 }
 
@@ -87,7 +87,7 @@ function filterName(filter: Filter): string {
     case "user-only":
       return l10n.t("Your messages");
     case "labeled-only":
-      return l10n.t("Labeled places");
+      return l10n.t("Labeled entries");
     case "all":
       return l10n.t("Everything");
   }

@@ -216,7 +216,7 @@ async function archiveStored(conversations: Conversations, { id, title }: Stored
 
 async function deleteStored(conversations: Conversations, { id, title }: StoredConversation): Promise<void> {
   const yes = vscode.l10n.t("Delete");
-  const detail = vscode.l10n.t("It stays in North's trash for 30 days. Files that it has changed stay as they are.");
+  const detail = vscode.l10n.t("It stays in North's trash for 30 days. Files that it has changed are kept.");
   if ((await showWarning(vscode.l10n.t("Delete “{0}”?", title), { modal: true, detail }, yes)) !== yes) return;
   const open = conversations.find(id);
   if (open !== undefined) await conversations.close(open);

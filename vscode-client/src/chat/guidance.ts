@@ -1,4 +1,4 @@
-/** What guides the model and what it can use, as a list: rules and context files, agents, skills, tool servers. */
+/** What guides the model and what it can use, as a list: rules and context files, agents, skills, MCP servers. */
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";

@@ -29,11 +29,11 @@ export async function isLearned(session: Session, path: string): Promise<boolean
 export async function openLearned(session: Session): Promise<void> {
   const files = await learnedFiles(session);
   if (files.length === 0) {
-    void showInfo(vscode.l10n.t("Nothing was learned of this project yet. Send /learn in the chat to have a model explore it."));
+    void showInfo(vscode.l10n.t("Nothing has been learned about this project yet. Send /learn in the chat to have a model explore it."));
     return;
   }
   const rows = files.map((file) => ({ label: nameOf(file), detail: file.path, file }));
-  const chosen = rows.length === 1 ? rows[0] : await vscode.window.showQuickPick(rows, { title: vscode.l10n.t("North: Learned of This Project") });
+  const chosen = rows.length === 1 ? rows[0] : await vscode.window.showQuickPick(rows, { title: vscode.l10n.t("North: Learned About This Project") });
   if (chosen !== undefined) await openFile(chosen.file.path, null);
 }
 

@@ -44,7 +44,7 @@ export async function askWhere(folder: string): Promise<Where | undefined> {
 /** The folder in which a conversation goes on whose own is gone; undefined if the user leaves it. */
 export async function askForFolder(gone: string, here: string): Promise<string | undefined> {
   const [stay, choose] = [l10n.t("Continue It Here"), l10n.t("Choose Its Folder…")];
-  const detail = l10n.t("If the folder was moved or renamed, choose where it is now. From then on, the conversation reads and changes files there; what you have allowed in the old folder is not taken along.");
+  const detail = l10n.t("If the folder was moved or renamed, choose where it is now. From then on, the conversation reads and changes files there; what you allowed in the old folder does not apply there.");
   const chosen = await showInfo(l10n.t("This conversation is about {0}, which is gone.", gone), { modal: true, detail }, stay, choose);
   if (chosen !== choose) return chosen === stay ? here : undefined;
   const title = l10n.t("North: The Folder of This Conversation");

@@ -57,7 +57,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <button type="button" id="model" class="picker" hidden></button>
 <button type="button" id="thought_level" class="picker" hidden></button>
 <button type="button" id="approvals" class="picker" hidden></button>
-<button type="button" id="permitted" class="plain" title="${say(t("Allowed without a question: click to revoke it"))}" hidden></button>
+<button type="button" id="permitted" class="plain" title="${say(t("Allowed without asking: click to revoke it"))}" hidden></button>
 </div>
 </footer>
 <script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>

@@ -49,11 +49,11 @@ export function helpText(): string {
   const { t } = vscode.l10n;
   return [
     t("North's chat, by keyboard and for screen readers"),
-    t("Tab and Shift+Tab lead through the input, what goes with the message, what North asks, and the conversation. The conversation is one stop: the row that you were at last."),
-    t("In the conversation the arrow keys, Home and End lead from row to row; Tab leads to what is in the row."),
-    t("In the input Enter sends and Shift+Enter makes a new line. While North works, Alt+Enter says it to the running turn, and Escape stops the turn."),
+    t("Tab and Shift+Tab move through the input, what goes with the message, what North asks, and the conversation. The conversation is one stop: the row that you were at last."),
+    t("In the conversation the arrow keys, Home and End move from row to row; Tab goes to what is in the row."),
+    t("In the input Enter sends and Shift+Enter makes a new line. While North works, Alt+Enter adds it to the running turn, and Escape stops the turn."),
     t("The up and down arrows at the ends of the text bring earlier messages back. / lists the commands, @ finds what can go with the message."),
-    t("North's questions are above the input. Shift+Tab leads there from the input; none of their buttons gets the focus on its own."),
+    t("North's questions are above the input. Shift+Tab goes there from the input; none of their buttons gets the focus on its own."),
     t("In a proposal Ctrl+K Y and Ctrl+K N accept and reject the hunk at the cursor, Ctrl+K Shift+Y and Ctrl+K Shift+N the file; Alt+F5 goes to the next open hunk (Cmd instead of Ctrl on a Mac). F7 goes through the changes as text."),
     t("Alt+F2 in the chat shows the conversation as text. An answer is announced when it is whole, and so is a question."),
     t("The command palette has a command for everything: they begin with “North”."),

@@ -34,7 +34,7 @@ function textOf({ status, error, _meta }: Compaction): string {
       if (_meta?.north?.reason === "handoff") return t("This conversation continues another one, of which the model has a summary");
       return tokensBefore && tokensAfter !== undefined ? t("The conversation up to here was summarized: {0} → {1} tokens", count(tokensBefore), count(tokensAfter)) : t("The conversation up to here was summarized");
     case "cancelled":
-      return t("Summarizing was cancelled; the conversation is as it was");
+      return t("Summarizing was cancelled; the conversation is unchanged");
     default:
       return error ?? t("The conversation could not be summarized");
   }

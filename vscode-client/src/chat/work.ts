@@ -16,7 +16,7 @@ export async function decideWork(session: Session, prompt: string): Promise<void
 async function isMeant({ id, consequence }: WorkDecision, ofSkill: boolean): Promise<boolean> {
   const { t } = vscode.l10n;
   if (id === "drop") return confirm(t("Drop the goal?"), t("Its criteria and their evidence are not shown any more."), t("Drop"), t("Keep"));
-  if (id === "stop" && ofSkill) return confirm(t("End the skill?"), t("Models do not work by its phases any more."), t("End"), t("Continue with It"));
+  if (id === "stop" && ofSkill) return confirm(t("End the skill?"), t("Models no longer follow its phases."), t("End"), t("Continue with It"));
   if (id === "stop") {
     const held = consequence === undefined ? "" : t("Edits and commands are possible again then.");
     return confirm(t("End the workflow?"), [held, t("Its documents stay in the project.")].filter((part) => part !== "").join(" "), t("End"), t("Continue with It"));

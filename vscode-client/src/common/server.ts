@@ -105,7 +105,7 @@ export class Server implements vscode.Disposable {
       await this.end(client);
       throw unusable(
         vscode.l10n.t(
-          "{0} ({1}) cannot chat with this extension: it is too old, or not North's server. Install a newer north-lsp, or let North start the one that it brings along: leave north.server.path empty.",
+          "{0} ({1}) cannot chat with this extension: it is too old, or not North's server. Install a newer north-lsp, or let North start the one that is bundled with it: leave north.server.path empty.",
           program,
           name,
         ),

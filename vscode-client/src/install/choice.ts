@@ -4,7 +4,7 @@ import * as path from "node:path";
 
 import { isInside } from "../common/paths";
 
-/** `included`: the one that the extension brings along. */
+/** `included`: the one that is bundled with the extension. */
 export type Source = "included" | "path" | "workspace";
 
 export interface ServerSettings {

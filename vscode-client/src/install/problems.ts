@@ -28,7 +28,7 @@ export function problemOfChoice(choice: Exclude<Choice, { kind: "start" | "insta
           )
         : new Problem(
             vscode.l10n.t(
-              "North's server north-lsp is not on PATH. There is one in the open folder, which is not started unless you say so, since whoever made the folder made it, too: set north.server.source to workspace. It is {0}.",
+              "North's server north-lsp is not on PATH. There is one in the open folder, which is not started unless you say so, since it comes from the author of the folder: set north.server.source to workspace. It is {0}.",
               choice.inFolder,
             ),
             changeSetting,
@@ -50,7 +50,7 @@ function messageForTools(none: NoTool): string {
       );
     case "tooOld":
       return vscode.l10n.t(
-        "North's server needs Python 3.11 or newer; {0} is {1}. Install a newer one, or uv, which brings one along, or name one in the setting {2}. Then install again.",
+        "North's server needs Python 3.11 or newer; {0} is {1}. Install a newer one, or uv, which includes one, or name one in the setting {2}. Then install again.",
         none.program,
         none.version,
         PYTHON,

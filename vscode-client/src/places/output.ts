@@ -3,7 +3,7 @@
 
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\t": "\\t", "\\": "\\\\", "'": "\\'" };
 
-// Commands to the terminal (titles, colours, cursor), and the start of one that has not arrived whole.
+// Commands to the terminal (titles, colors, cursor), and the start of one that has not arrived whole.
 const OPERATING_SYSTEM = /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/g;
 const CONTROL_SEQUENCE = /\x1b\[[0-?]*[ -/]*(?:[@-~]|$)/g;
 const ESCAPE = /\x1b(?:[ -/]*[0-~]|$)/g;
@@ -36,7 +36,7 @@ export class Output {
 
   push(text: string): void {
     this.written += text;
-    // Colours and the like are not counted: there is room for as much again, and more.
+    // Colors and the like are not counted: there is room for as much again, and more.
     const most = this.limit * 4;
     if (this.written.length > most * 2) {
       this.written = this.written.slice(-most);

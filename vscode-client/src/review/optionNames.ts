@@ -53,8 +53,8 @@ function translated(name: string): string {
       return t("Leave plan mode");
     case "Other (type your own)":
       return t("Other (type your own)");
-    case "Takes the place of the choice above.":
-      return t("Takes the place of the choice above.");
+    case "Replaces the choice above.":
+      return t("Replaces the choice above.");
     default:
       return name;
   }

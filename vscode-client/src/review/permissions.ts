@@ -27,7 +27,7 @@ export class Permissions implements vscode.Disposable {
     await session.askPermissions();
     const rows = session.permissions;
     if (rows.length === 0) {
-      void showInfo(vscode.l10n.t("North: nothing is allowed without a question here."));
+      void showInfo(vscode.l10n.t("North: nothing is allowed without asking here."));
       return;
     }
     const items = rows.map((row) => ({
@@ -36,7 +36,7 @@ export class Permissions implements vscode.Disposable {
       detail: row.since === undefined ? "" : vscode.l10n.t("since {0}", new Date(row.since).toLocaleString()),
       row,
     }));
-    const title = vscode.l10n.t("North: Allowed Without a Question");
+    const title = vscode.l10n.t("North: Allowed Without Asking");
     const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The one to revoke") });
     if (chosen === undefined) return;
     await session.ask("_north/permissions/revoke", { id: chosen.row.id });
@@ -48,7 +48,7 @@ export class Permissions implements vscode.Disposable {
     const broad = rows.filter((row) => BROAD.includes(row.allows));
     this.item.text = `$(shield) ${permittedSummary(rows)}`;
     this.item.backgroundColor = broad.length > 0 ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
-    this.item.tooltip = vscode.l10n.t("Without a question: {0}. Click to revoke it.", rows.map((row) => row.allows).join("; "));
+    this.item.tooltip = vscode.l10n.t("Without asking: {0}. Click to revoke it.", rows.map((row) => row.allows).join("; "));
     this.item.accessibilityInformation = { label: `North, ${this.item.text}`, role: "button" };
     this.item.show();
   }

@@ -48,7 +48,7 @@ export class TurnDiffs implements vscode.TextDocumentContentProvider, vscode.Dis
     }
     const [first] = rows;
     if (first === undefined) {
-      void showInfo(vscode.l10n.t("North: these files are as they were before, or hold no text."));
+      void showInfo(vscode.l10n.t("North: these files have not changed, or are not text."));
     } else if (rows.length === 1 && first[1] !== undefined) {
       const [uri, before, now] = first;
       await vscode.commands.executeCommand("vscode.diff", before, now, vscode.l10n.t("{0}: changed by North", path.basename(uri.fsPath)));

@@ -1,4 +1,4 @@
-/** Blocks of code: coloured, and with what can be done with them. */
+/** Blocks of code: colored, and with what can be done with them. */
 
 import type { CodeUse } from "../messages";
 import { iconButton, scrolls } from "./elements";

@@ -85,7 +85,7 @@ function draw(field: FormField, id: string, before: FormValues | undefined): Dra
     case "switch": {
       const input = inputOf("checkbox", id);
       input.checked = before === undefined ? field.value : before[field.key] === true;
-      return { field, box: labelled(field, input), first: input, value: () => input.checked };
+      return { field, box: labeled(field, input), first: input, value: () => input.checked };
     }
     case "number":
     case "text": {
@@ -97,7 +97,7 @@ function draw(field: FormField, id: string, before: FormValues | undefined): Dra
         if (written === "") return undefined;
         return field.kind === "number" ? Number(written) : input.value;
       };
-      return { field, box: labelled(field, input), first: input, value };
+      return { field, box: labeled(field, input), first: input, value };
     }
   }
 }
@@ -125,7 +125,7 @@ function drawChoice(field: ChoiceField, id: string, before: FormValue | undefine
 }
 
 /** A field of one input, with its name before it, or behind a box to tick. */
-function labelled(field: FormField, input: HTMLInputElement): HTMLElement {
+function labeled(field: FormField, input: HTMLInputElement): HTMLElement {
   const box = element("div", "field");
   const label = element("label", input.type === "checkbox" ? "option" : "title");
   label.setAttribute("for", input.id);

@@ -1,4 +1,4 @@
-/** The colours of code, good enough to read by: comments, strings, numbers, keywords and the names of calls. Pure. */
+/** The colors of code, good enough to read by: comments, strings, numbers, keywords and the names of calls. Pure. */
 
 export type Kind = "comment" | "string" | "number" | "keyword" | "call" | "added" | "removed" | "plain";
 
@@ -16,7 +16,7 @@ interface Family {
   keywords: string;
   /** Keywords in capitals are keywords, too. */
   anyCase?: boolean;
-  /** What else has a colour. */
+  /** What else has a color. */
   others?: [kind: Kind, pattern: string][];
 }
 

@@ -49,7 +49,7 @@ function goalOf(goal: Goal, decisions: readonly Decision[]): HTMLElement[] {
   const list = element("ul", "plan-list");
   list.setAttribute("aria-label", t("Criteria"));
   list.append(...goal.criteria.map((one) => criterionOf(one, decisions.find(({ id, criterion }) => id === "confirm" && criterion === one.id))));
-  const status = goal.status === "complete" ? [hint("pass", t("The goal is reached."))] : goal.blocked === undefined ? [] : [hint("warning", t("In the way: {0}", goal.blocked))];
+  const status = goal.status === "complete" ? [hint("pass", t("The goal is reached."))] : goal.blocked === undefined ? [] : [hint("warning", t("Blocked: {0}", goal.blocked))];
   return [element("p", "statement", goal.statement), list, ...status];
 }
 
@@ -86,7 +86,7 @@ function heldOf({ name, held: why }: Workflow): HTMLElement[] {
   if (why === undefined) return [];
   if (why.spent !== undefined) return [hint("warning", t("Not run again in this phase, since it failed too often: {0}", why.spent.join(", ")))];
   const left = [
-    why.callsLeft === undefined ? "" : t("{0} calls that read are left.", why.callsLeft),
+    why.callsLeft === undefined ? "" : t("{0} read-only calls are left.", why.callsLeft),
     why.roundsLeft === undefined ? "" : t("{0} rounds of questions are left.", why.roundsLeft),
   ];
   return [hint("lock", [t("Edits and commands wait until {0} has ended; only its own documents are written.", name), ...left].filter((part) => part !== "").join(" "))];

@@ -36,7 +36,7 @@ class ChangesHost:
             id = self._session.undo_history.name_point(name)
         except ToolError as error:
             raise CommandError(visible(error.message)) from None
-        return f"Marked as **{visible(name)}**: `/checkpoints restore {id}` returns to this point."
+        return f"Made the checkpoint **{visible(name)}**: `/checkpoints restore {id}` returns to it."
 
     def checkpoints(self) -> str:
         return visible(restoring.points(self._session))

@@ -68,7 +68,7 @@ class ConfigHost:
         meant = _meant(self._configuration, key, value)
         row = await self._carried_out(self._configuration.set(key, meant, place))
         done = f"`{key}` is set to `{_shown(meant)}` in {_where(place)}."
-        return f"{done} {_when(row)}" if row.origin == place else f"{done} But {_sentence(row)} That counts first."
+        return f"{done} {_when(row)}" if row.origin == place else f"{done} But {_sentence(row)} That takes precedence."
 
     async def reset_setting(self, name: str, place: SettingPlace | None) -> str:
         try:

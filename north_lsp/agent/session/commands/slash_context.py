@@ -45,7 +45,8 @@ class ContextHost:
         """Say what the settings switch off and is not there."""
         disabled = self._environment.settings.context.disabled_items
         names = [f"`{one_line(one)}`" for one in disabled if one.startswith(kinds) and one not in there]
-        return f"\n\nThe setting `disabledItems` also names {', '.join(names)}: not there." if names else ""
+        missing = "does not exist" if len(names) == 1 else "do not exist"
+        return f"\n\nThe setting `disabledItems` also names {', '.join(names)}, which {missing}." if names else ""
 
     async def set_rule(self, name: str, *, on: bool) -> str:
         report = await self._session.context_report()
@@ -53,7 +54,7 @@ class ContextHost:
             known = ", ".join(dict.fromkeys(item.name for item in report.items if item.kind == "rule"))
             raise CommandError(f"there is no rule {one_line(name)!r}: the rules are {known or 'none'}")
         if on and f"rule:{name}" in self._environment.settings.context.disabled_items:
-            raise CommandError(f"the setting `disabledItems` names `rule:{one_line(name)}`: take it out there")
+            raise CommandError(f"the setting `disabledItems` names `rule:{one_line(name)}`: remove it there")
         origin = self._environment.settings_file.layered().origin(_KEY)
         if origin not in ("default", "user"):
             raise CommandError(f"the setting `{_KEY}` comes from a stronger layer ({origin}): change it there")

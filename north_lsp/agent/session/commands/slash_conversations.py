@@ -142,7 +142,7 @@ class ConversationsHost:
 
     async def begin_anew(self) -> str:
         await self._shown_in.show(ConversationWanted(None, str(self._live.roots[0]), ""))
-        return "A new conversation opens if your editor can. If it does not, begin one there: this one stays as it is."
+        return "A new conversation opens if your editor can. If it does not, begin one there: this one is kept."
 
     async def rename(self, title: str) -> str:
         try:
@@ -172,7 +172,7 @@ class ConversationsHost:
         return f"{name} is archived: lists and searches leave it out. `/archive undo` brings it back."
 
     async def delete_conversation(self, target: str) -> str:
-        """Move another conversation to the trash, after a question; not one that is open, in which a turn may run."""
+        """Move another conversation to the trash, after asking; not one that is open, in which a turn may run."""
         found = await self._found(target)
         if found is None:
             return "Nothing was deleted."

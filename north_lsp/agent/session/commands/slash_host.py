@@ -204,7 +204,7 @@ class SessionHost(
             path = await anyio.to_thread.run_sync(keep_out, self._session.roots[0])
         except OSError as error:
             raise CommandError(f"nothing was added: {error.strerror or error}") from None
-        return f"Git ignores your own files in `.north` now, by `{visible(str(path))}`; nothing is committed of that."
+        return f"Git ignores your own files in `.north` now, by `{visible(str(path))}`; so none of them is committed."
 
     def trust(self) -> str:
         return trust_in_words(self._session.approvals.trusted)
@@ -228,13 +228,13 @@ class SessionHost(
         try:
             await self._session.todo.replace(text)
         except TodoError as error:
-            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
+            raise CommandError(f"{visible(str(error))}. The list is unchanged.") from None
 
     async def change_todo(self, op: str, text: str) -> None:
         try:
             await self._session.todo.edit([user_change(op, text, self._session.todo.now)])
         except TodoError as error:
-            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
+            raise CommandError(f"{visible(str(error))}. The list is unchanged.") from None
 
     def jobs(self) -> str:
         rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]

@@ -64,13 +64,13 @@ class KeepingHost:
         return (
             f"Copied into a new conversation, `{got.id}`: {counted(got.messages, 'message')}; "
             f"{counted(got.left_out, 'line')} could not be read. Open it from the list of conversations. This one "
-            "stays as it is."
+            "is unchanged."
         )
 
     async def log(self, lines: int, level: str, event: str) -> str:
         rows, file = await self._kept.log(lines, level, event), visible(str(self._kept.locations.log_file))
         if not rows:
-            return f"There is nothing of the kind in {file}."
+            return f"{file} has no matching lines."
         return f"The end of {file}:\n\n{fenced(chr(10).join(rows))}"
 
     @property
@@ -82,7 +82,7 @@ class KeepingHost:
         lines = [f"| {row.title} | {human(row.size)} | {row.count:,} | {row.freed_by} |" for row in rows]
         table = ["| what | size | files | freed by |", "|---|--:|--:|---|", *lines]
         total = human(sum(row.size for row in rows))
-        more = "`/storage clean` removes what North can do without, after a question."
+        more = "`/storage clean` removes what North can do without, after asking."
         return "\n".join(
             [f"{total} in {visible(str(locations.data))} and {visible(str(locations.state))}.", "", *table, "", more]
         )

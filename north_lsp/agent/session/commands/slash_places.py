@@ -43,7 +43,7 @@ class PlacesHost:
         left = len(rows) - _MOST_ROWS
         more = f"\n\n{left:,} more" if left > 0 else ""
         shown = fenced("\n".join(map(_line, rows[:_MOST_ROWS])))
-        return f"{shown}{more}\n\n`/rewind <id>` goes to a place, `/rewind <id> both` restores the files, too."
+        return f"{shown}{more}\n\n`/rewind <id>` goes to an entry, `/rewind <id> both` restores the files, too."
 
     async def rewind(self, place: str, what: str, conflicts: str, summary: str | None) -> Reply:
         navigation = self._session.navigation
@@ -57,7 +57,7 @@ class PlacesHost:
                     case "none":
                         pass
                     case _:
-                        return Reply("The conversation is where it was.")
+                        return Reply("The conversation has not moved.")
             gone = await navigation.go(id, cast("What", what), cast(Conflicts, conflicts), summary)
         then = partial(navigation.show_again, gone.draft) if gone.moved else None
         return Reply(_gone(gone, what, id), then=then)
@@ -74,8 +74,8 @@ class PlacesHost:
     def _copied(self, copied: "Copied") -> Reply:
         where = "It is among the conversations of this project."
         if copied.is_empty:
-            where = "Nothing was said before that, so lists do not show it before something is said in it. If your "
-            where += "editor does not open it, begin a new conversation."
+            where = "It has no messages before that point, so it is listed once it has one. If your editor does not "
+            where += "open it, begin a new conversation."
         parts = [f"{_NAMES[copied.relation]} is stored as `{copied.id}`. {where}"]
         if not copied.is_whole:
             parts.append("The full outputs of its tool calls could not be copied.")
@@ -84,12 +84,14 @@ class PlacesHost:
 
     def labels(self) -> str:
         rows = [f"- **{label}** `{id}`" for id, label in self._session.navigation.labels]
-        return "\n".join(rows) or "No place has a label yet: `/label <name>` names this one."
+        return "\n".join(rows) or "No entry has a label yet: `/label <name>` labels this one."
 
     def label(self, text: str) -> str:
         with _told():
             name = self._session.navigation.label(None, text)
-        return f"This place is called **{name}**: `/tree` shows it." if name else "This place has no label any more."
+        return (
+            f"This entry is labeled **{name}** now: `/tree` shows it." if name else "This entry has no label any more."
+        )
 
 
 def _line(row: Row) -> str:
@@ -112,7 +114,7 @@ def _gone(gone: "Gone", what: str, id: str) -> str:
         parts.append(in_words(gone.plan))
     if gone.stays:
         names = ", ".join(f"`{name}`" for name in gone.stays)
-        parts.append(f"Files that were changed since are as they are: {names}. `/rewind {id} files` restores them.")
+        parts.append(f"Files that have changed since were not restored: {names}. `/rewind {id} files` restores them.")
     return visible("\n\n".join([*parts, *_draft(gone.draft)]))
 
 

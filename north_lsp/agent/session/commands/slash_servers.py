@@ -1,4 +1,4 @@
-"""The slash command about tool servers, as far as it needs a session."""
+"""The slash command about MCP servers, as far as it needs a session."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +92,7 @@ def _word(text: str) -> str:
 
 
 class ServersHost:
-    """The part of a slash command's `Host` that is about tool servers. Every method may raise CommandError."""
+    """The part of a slash command's `Host` that is about MCP servers. Every method may raise CommandError."""
 
     def __init__(self, session: "LiveSession") -> None:
         self._session = session
@@ -102,7 +102,10 @@ class ServersHost:
         rows = self._session.servers.rows()
         problems = [f"- {one_line(problem, 300)}" for problem in self._session.servers.problems]
         if not rows:
-            none = "No MCP servers are set up. Name them in `mcp.json` of your configuration, or in `.mcp.json` here."
+            none = (
+                "No MCP servers are set up. Define them in `mcp.json` in your configuration folder, or in `.mcp.json` "
+            )
+            none += "here."
             return "\n".join([none, *problems])
         return "\n".join([*map(_described, rows), *problems])
 
@@ -212,7 +215,7 @@ def _described(row: Row) -> str:
     spec = row.spec
     whose = _ORIGINS[spec.origin] + (f", {one_line(spec.source, 200)}" if spec.origin != "client" else "")
     if row.shadowed:
-        return f"- `{spec.name}` ({whose}): not used, since another file names a server like this"
+        return f"- `{spec.name}` ({whose}): not used, since another file defines a server with this name"
     if row.server is not None:
         return f"{_state_of(row.server)} ({whose}; `{one_line(spec.address, 200)}`){_tools_of(row.server)}"
     said = _HELD[row.held or "off"].format(name=spec.name)
@@ -231,8 +234,9 @@ def _tools_of(server: Server) -> str:
         return "".join(f"\n  - {one_line(problem, 200)}" for problem in server.problems)
     rows = [f"{counted(len(server.tools), 'tool')}: {_names(server.tools)}"]
     if changed := [tool for tool in server.tools if server.has_changed(tool)]:
-        way = f"`/mcp enable {server.spec.name}` takes them as they are now"
-        rows.append(f"asked about, since described differently than when first seen: {_names(changed)} ({way})")
+        way = f"`/mcp enable {server.spec.name}` accepts them as they are now"
+        told = "need approval, since their descriptions have changed since they were first seen"
+        rows.append(f"{told}: {_names(changed)} ({way})")
     rows += [one_line(problem, 200) for problem in server.problems]
     return "".join(f"\n  - {row}" for row in rows)
 

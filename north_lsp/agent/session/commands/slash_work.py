@@ -34,7 +34,7 @@ class WorkHost:
         try:
             return visible("; ".join(await self._working.goal_and_work.edit(text)))
         except ValueError as error:
-            raise CommandError(f"{visible(str(error))}. The goal is as it was.") from None
+            raise CommandError(f"{visible(str(error))}. The goal is unchanged.") from None
 
     async def confirm_criterion(self, id: str) -> None:
         try:

@@ -47,7 +47,7 @@ class FoundName:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """What may be meant; the best first in each."""
+    """The completions of a mention, by kind; the best first in each."""
 
     paths: Completion
     names: tuple[FoundName, ...] = ()

@@ -143,7 +143,7 @@ def _between(starts: Sequence[int], ends: Sequence[int], lines: tuple[int, int],
 
 
 def _least(text: str, edit: NextEdit) -> NextEdit:
-    """Leave out of an edit what it does not change at its ends."""
+    """Trim the text that an edit leaves unchanged at its beginning and end."""
     old, new = text[edit.start : edit.end], edit.text
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:

@@ -170,7 +170,7 @@ def mask_of(known: "Catalog", environ: "Mapping[str, str]") -> "Mask":
 
     known.keys.refresh()
     if known.keys.problem is not None:
-        why = f"the keys that must be masked are not known: {known.keys.problem}"
+        why = f"North cannot determine which keys to mask: {known.keys.problem}"
         raise ToolError("UNAVAILABLE", why, _UNMASKED)
     return mask_for({*known_secrets(known, environ), *of_environment(environ)}, environ.get("HOME") or str(Path.home()))
 

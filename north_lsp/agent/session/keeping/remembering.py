@@ -35,7 +35,8 @@ _LAST = "/continue"
 
 
 class Remembering:
-    """That of one session. `window` is the editor window that it is shown in, if the client has said."""
+    """Updates the index, history, title and snapshot of one session after each turn. `window` is the editor window that
+    shows the session, if the client has said."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ _GOES_ON = "It continues in memory, and saving is retried with every step."
 
 
 class SavedConversation:
-    """That of one session."""
+    """Saves one conversation, retries failed saves, and reports both to the user."""
 
     def __init__(self, conversation: Conversation, log: Log, editor: Editor, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics

@@ -36,11 +36,11 @@ from north_lsp.workspace.project_root import project_hash
 if TYPE_CHECKING:
     from north_lsp.agent.learning.topics import Topic
 
-_OFFER = "Learn this project? A model explores it once, for a profile that later prompts are told."
+_OFFER = "Learn this project? A model explores it once, for a profile that is added to later prompts."
 _DECLINED = "North does not ask again for this project; `/learn` learns it at any time."
 _BEGINS = "North is learning this project now; `/cancel` stops it."
 _SWITCH = "NORTH_NO_OFFER"
-UNTRUSTED = "this workspace is not trusted, so nothing of it is learned (`/trust` trusts it)"
+UNTRUSTED = "this workspace is not trusted, so nothing about it is learned (`/trust` trusts it)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class LearningSession(Protocol):
 
 
 class Learning:
-    """That of one session's project."""
+    """Runs and offers `/learn` for the project of one session."""
 
     def __init__(self, session: LearningSession, means: TurnMeans, surroundings: ModelSurroundings) -> None:
         self._session = session
@@ -143,7 +143,7 @@ class Learning:
             return str(error)
 
     async def learn(self) -> str:
-        """Learn the project, after a question if it has been before; return in words what came of it. Raises
+        """Learn the project, after asking if it has been before; return in words what came of it. Raises
         ValueError saying why nothing did."""
         from north_lsp.agent.learning.topics import missing, topics  # not needed before
 
@@ -161,7 +161,7 @@ class Learning:
                     case "missing":
                         wanted, learned = left, dict(before.sections())
                     case _:
-                        return f"The profile stays as it is: `{visible(str(self.file.path))}`."
+                        return f"The profile is unchanged: `{visible(str(self.file.path))}`."
             lock = await anyio.to_thread.run_sync(self._lock)
             try:
                 return await self._learn(before, wanted, learned)

@@ -11,7 +11,7 @@ from north_lsp.vocabulary import Location
 
 
 class LearningProgress:
-    """That of one run: `what` it does, in so many `steps`, by their names."""
+    """Shows the progress of one run as a tool call. `what` is the run's title, `steps` are the names of its steps."""
 
     def __init__(self, show: Callable[[Event], Awaitable[None]], what: str, steps: Sequence[str]) -> None:
         self._show = show

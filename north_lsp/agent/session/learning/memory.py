@@ -25,7 +25,7 @@ from north_lsp.storage.memory_settings import MemorySettings
 from north_lsp.workspace.project_root import project_hash
 
 _OFF = "memory is off: the setting `memories.enabled` switches it on"
-_UNTRUSTED = "this workspace is not trusted, so nothing of it is remembered (`/trust` trusts it)"
+_UNTRUSTED = "this workspace is not trusted, so nothing about it is remembered (`/trust` trusts it)"
 _ELSEWHERE = (
     "another North process works on this project's memory, or this one does, which `/cancel` ends: try again afterwards"
 )
@@ -62,7 +62,7 @@ class RememberingSession(Protocol):
 
 
 class Memory:
-    """That of one session's project."""
+    """Shows, rebuilds and clears the memory of one session's project, and adds notes to it."""
 
     def __init__(self, session: RememberingSession, means: TurnMeans) -> None:
         self._session = session
@@ -107,7 +107,7 @@ class Memory:
             except _Elsewhere:
                 pass
             except (ValueError, OSError) as error:
-                await ports.show(Notice("warning", f"the memory is as it was: {visible(str(error))}"))
+                await ports.show(Notice("warning", f"the memory is unchanged: {visible(str(error))}"))
 
     async def _work(self, quiet: Quiet, *, is_wanted: bool) -> str:
         """Do the work that there is; return in words what came of it, empty if there was nothing. Raises ValueError,
@@ -134,21 +134,21 @@ class Memory:
             raise ValueError(f"the memory cannot be read: {visible(str(error))}") from None
         why = "" if self._settings.enabled else f"{_OFF[0].upper()}{_OFF[1:]}."
         if not texts:
-            return why or "Nothing is remembered of this project yet."
+            return why or "Nothing is remembered about this project yet."
         files = [f"- `{visible(str(self.files.folder / name))}`" for name in texts]
         rows = [visible(texts.get(SUMMARY, "").strip()), "**Files**, yours to change:", "\n".join(files), why]
         return "\n\n".join(row for row in rows if row)
 
     async def clear(self) -> str:
-        """Remove all that is remembered of the project, after a question. Raises ValueError."""
-        question = "Remove all that is remembered of this project, your notes and changes, too?"
+        """Remove all that is remembered of the project, after asking. Raises ValueError."""
+        question = "Remove everything that is remembered about this project, including your notes and changes?"
         if await self._session.questions.choose(question, (("remove", "Remove it"), ("keep", "Keep it"))) != "remove":
-            return "The memory is as it was."
+            return "The memory is unchanged."
         try:
             await anyio.to_thread.run_sync(self._remove)
         except OSError as error:
             raise ValueError(f"the memory could not be removed: {visible(str(error))}") from None
-        return "Nothing is remembered of this project any more."
+        return "Nothing is remembered about this project any more."
 
     def _remove(self) -> None:
         jobs, owner = self._jobs, _new_owner()
@@ -174,7 +174,7 @@ class Memory:
     async def rebuild(self) -> str:
         """Read all conversations again and write the memory again, now. Raises ValueError."""
         self._ensure_on()
-        told = "The memory was left where it was: it was cancelled. What was read is kept."
+        told = "The memory is unchanged: the work on it was cancelled. What was read is kept."
         try:
             async with self._session.cancellable():
                 await anyio.to_thread.run_sync(partial(self._jobs.forget, ("threads",)))

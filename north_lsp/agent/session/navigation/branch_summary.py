@@ -75,7 +75,7 @@ class BranchSummaries:
             summary = await self._answer(model, asked)
             last = self._log.leaf
             return BranchSummaryEntry(last if last is not None else ROOT, summary, *_files(left, self._root))
-        raise NoSummary("the summary was cancelled; the conversation is where it was")
+        raise NoSummary("the summary was cancelled; the conversation has not moved")
 
     def _model(self) -> Model:
         """Return the small model, else the one that answers. Raises NoSummary."""
@@ -103,7 +103,7 @@ class BranchSummaries:
                 case Failed(_, reason, _):
                     why = reason
         if not said:
-            raise NoSummary(f"there is no summary, so the conversation is where it was: {why}")
+            raise NoSummary(f"there is no summary, so the conversation has not moved: {why}")
         return said
 
 

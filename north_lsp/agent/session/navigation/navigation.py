@@ -57,9 +57,9 @@ class SaidPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What became of going somewhere: whether the conversation `moved`, what was done to files, and the prompt that
-    belongs in the user's input again. `stays` are files that were changed after that place and are left so;
-    `has_summary`: what was left behind is summarized there."""
+    """The result of going to another place in the conversation: whether the conversation `moved`, what was done to
+    files, and the prompt that belongs in the user's input again. `stays` are files that were changed after that place
+    and are left so; `has_summary`: what was left behind is summarized there."""
 
     moved: bool
     plan: Plan
@@ -152,7 +152,7 @@ class Navigation:
         if not found and len(name) >= _SHORTEST_ID:
             found = [id for id in ids if id.startswith(name)]
         if len(found) != 1:
-            raise ValueError(f"{'several places are' if found else 'no place is'} called {one_line(name, 64)!r}")
+            raise ValueError(f"{'several entries are' if found else 'no entry is'} called {one_line(name, 64)!r}")
         return found[0]
 
     def label(self, entry_id: str | None, text: str) -> str:

@@ -21,7 +21,7 @@ class KeptByExtension(ValueError):
     """An extension keeps the conversation where it is; the text says which one, and why."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"the conversation stays where it is: {why}")
+        super().__init__(f"the conversation does not move: {why}")
 
 
 class TreeEvents:
@@ -50,11 +50,11 @@ class TreeEvents:
                 found = _summary(one.content["summary"], self._log.leaf)
                 problem = _NO_SUMMARY if found is None else ""
             if problem:
-                told = f"the extension {one.extension} {problem}; fix it, or take it out of its folder"
+                told = f"the extension {one.extension} {problem}; fix it, or remove it from its folder"
                 raise KeptByExtension(told)
             if one.cancels:
                 raise KeptByExtension(
-                    f"the extension {one.extension} keeps it there{f': {one.why}' if one.why else ''}"
+                    f"the extension {one.extension} prevented this{f': {one.why}' if one.why else ''}"
                 )
             supplied = found
         return supplied if wants_summary else None

@@ -19,7 +19,7 @@ from north_lsp.storage.projects import decline, other_projects
 from north_lsp.workspace.identity import remembered
 from north_lsp.workspace.project_root import project_hash
 
-_NOT_ALONG = "What you have allowed there without a question is not taken along: this folder asks again."
+_NOT_ALONG = "What you allowed there does not apply here: this folder asks again."
 
 
 @dataclass(frozen=True)

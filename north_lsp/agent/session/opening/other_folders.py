@@ -12,8 +12,8 @@ from north_lsp.workspace.identity import is_same_folder
 from north_lsp.workspace.project_root import project_hash
 
 _DETAIL = (
-    "What is said in it about files is about the other folder; from now on, files are read and changed here. What you "
-    "have allowed there is not taken along. If you leave it, it stays as it is."
+    "What it says about files refers to the other folder; from now on, files are read and changed here. What you "
+    "allowed there does not apply here. If you leave it, nothing about it changes."
 )
 _ANSWERS = (("take", "Continue it here"), ("leave", "Leave it as it is"))
 

@@ -34,6 +34,6 @@ class Questions:
                 self._waiting.remove(scope)
 
     def give_up(self) -> None:
-        """Give up what is waited for."""
+        """Cancel the questions that wait for an answer."""
         for scope in self._waiting:
             scope.cancel()

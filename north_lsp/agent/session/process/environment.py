@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProcessParts:
-    """What belongs to the process as such. `load_tools` may take a while the first time, so it is called in a thread;
-    `remembered` are the projects whose memory this process has worked on; `switches` are told where the user goes."""
+    """The resources that all sessions of a process share. `load_tools` may take a while the first time, so it is called
+    in a thread; `remembered` are the projects whose memory this process has worked on; `switches` notify extensions
+    when the user goes to another conversation."""
 
     load_tools: Callable[[], "Registry"]
     retry: RetrySettings

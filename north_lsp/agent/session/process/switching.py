@@ -51,7 +51,7 @@ class Switches:
         event = {"reason": why, "target": target, "sessionId": switch.previous}
         async for one in self._events.tell("session_before_switch", event):
             if one.problem:
-                raise SwitchKept(f"the extension {one.extension} {one.problem}; fix it, or take it out of its folder")
+                raise SwitchKept(f"the extension {one.extension} {one.problem}; fix it, or remove it from its folder")
             if one.cancels:
                 raise SwitchKept(f"the extension {one.extension} cancels that{f': {one.why}' if one.why else ''}")
         return switch

@@ -1,1 +1,1 @@
-"""What the turns of a session are carried out with: settings, tools, the shell, tool servers."""
+"""What the turns of a session are carried out with: settings, tools, the shell, MCP servers."""

@@ -1,4 +1,4 @@
-"""Gives a session its tool servers."""
+"""Gives a session its MCP servers."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -17,7 +17,7 @@ from north_lsp.agent.session.keeping.saved import SavedConversation
 from north_lsp.agent.session.opening.opened import Stored
 from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.services.settings import SessionSettings
-from north_lsp.agent.shell.own_command import UserCommand
+from north_lsp.agent.shell.own_command import OwnCommand
 from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
@@ -25,8 +25,8 @@ from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.shell.own_commands import OwnCommands
     from north_lsp.agent.shell.setup import ShellResources
-    from north_lsp.agent.shell.user_commands import UserCommands
     from north_lsp.shell.port import Runner
     from north_lsp.shell.watch import QuarantinedFiles
 
@@ -38,7 +38,8 @@ _BEGINS_ANEW = (
 
 
 class SessionShell:
-    """That of one session; nothing of it is loaded, and no process started, before the first command."""
+    """Makes and holds the shell of one session; nothing of it is loaded, and no process started, before the first
+    command."""
 
     def __init__(
         self,
@@ -76,12 +77,12 @@ class SessionShell:
         return runner
 
     @cached_property
-    def _own(self) -> "UserCommands":
-        from north_lsp.agent.shell.user_commands import KeptCommands, UserCommands
+    def _own(self) -> "OwnCommands":
+        from north_lsp.agent.shell.own_commands import KeptCommands, OwnCommands
 
         kept = KeptCommands(self._log, self._stored.artifacts, self._saved.sync)
         root = self._settings.workspace.roots.main
-        return UserCommands(kept, self.runner, self._editor, root, self._gate, self._unsaved_files)
+        return OwnCommands(kept, self.runner, self._editor, root, self._gate, self._unsaved_files)
 
     def expect(self, paths: Sequence[Path]) -> None:
         """Announce paths that are written with the user's approval while something may run in the sandbox."""
@@ -107,7 +108,7 @@ class SessionShell:
         if self._runner is not None:
             await self._runner.end_all(grace)
 
-    async def run(self, own: UserCommand, *, locked: bool = False) -> Stopped:
+    async def run(self, own: OwnCommand, *, locked: bool = False) -> Stopped:
         """Run a command of the user's own. `locked`: the caller holds the gate."""
         await self._saved.name(f"!{own.command}")
         await self._own.run(own, locked=locked)

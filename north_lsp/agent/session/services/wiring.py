@@ -42,7 +42,7 @@ from north_lsp.providers.base import Provider
 
 if TYPE_CHECKING:
     from north_lsp.agent.calls.host import HostServices
-    from north_lsp.agent.shell.user_commands import KeptCommands
+    from north_lsp.agent.shell.own_commands import KeptCommands
     from north_lsp.agent.turn.called_commands import CalledCommands
     from north_lsp.agent.web.means import WebMeans
 

@@ -133,8 +133,7 @@ class Agents:
         return await self._run(args, caller, Asker(powers))
 
     async def _run(self, args: Mapping[str, Any], caller: "Caller", asker: "Asker") -> "Output":
-        """Have all tasks of a call done; what is wrong with one is told before any begins. Raises StopTurn,
-        ToolError."""
+        """Run all tasks of a call; what is wrong with one is reported before any begins. Raises StopTurn, ToolError."""
         from north_lsp.agent.subagents.progress import Board, Progress
         from north_lsp.agent.subagents.request import task_requests
 

@@ -82,7 +82,7 @@ class Homecoming:
             await self._tell_conflicts(names, brought)
             if self._assigned is not None and brought.conflicts and not self._assigned.is_again:
                 raise _Unfit(
-                    await self._said(f"It clashes, so nothing of it was proposed. {_BACK}", brought, brought.changes)
+                    await self._said(f"It conflicts, so none of it was proposed. {_BACK}", brought, brought.changes)
                 )
             if not brought.changes:
                 return await self._said("It proposes no change of the user's files.", brought)
@@ -106,9 +106,7 @@ class Homecoming:
             return Checked()
         checked = await self._checks(brought.changes)
         if checked.failing:
-            what = (
-                f"With it, checks fail, so nothing of it was proposed. {_DO_IT if self._assigned.is_again else _BACK}"
-            )
+            what = f"Checks fail with it, so none of it was proposed. {_DO_IT if self._assigned.is_again else _BACK}"
             raise _Unfit("\n".join([await self._said(what, brought, brought.changes), *checked.rows]))
         return checked
 
@@ -148,14 +146,16 @@ class Homecoming:
         if brought.conflicts:
             rows = [one.partition("\n")[0] for one in brought.conflicts[:_SHOWN]]
             told = "\n".join(f"{names.asker}: {row.rstrip(':')}" for row in rows)
-            await self._means.ports.show(Notice("warning", f"Where you changed the same, your text stays.\n{told}"))
+            await self._means.ports.show(
+                Notice("warning", f"Where you changed the same lines, your version is kept.\n{told}")
+            )
 
     async def _said(self, what: str, brought: Brought, lost: Sequence[FileChange] = ()) -> str:
         """Say what became of the changes; what is too long for that, and the patch of what is `lost`, is kept as an
         artifact, which is named."""
         parts, left = [what], list[str]()
         for head, rows in (
-            ("Conflicts with what the user changed meanwhile, where the user's text stays:", brought.conflicts),
+            ("Conflicts with what the user changed meanwhile, where the user's version is kept:", brought.conflicts),
             ("Not proposed:", brought.left_out),
         ):
             some = _some(rows)
@@ -165,7 +165,7 @@ class Homecoming:
                 left += [head, *rows]
         if any(one.binary and one.action != "delete" for one in lost) and (tree := self._place.tree) is not None:
             await anyio.to_thread.run_sync(tree.keep)
-            parts.append(f"What is not text is in the work tree, which stays: {tree.root}")
+            parts.append(f"Binary files are left in the work tree, which is kept: {tree.root}")
         lost = (*lost, *brought.lost)
         if lost or left:
             parts.append(await anyio.to_thread.run_sync(self._kept, left, lost))

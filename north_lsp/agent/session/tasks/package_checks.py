@@ -43,7 +43,7 @@ _GRACE_SECONDS = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the checks of a package say: a line for each command, and those that keep it from coming back."""
+    """The results of a package's checks: a line for each command, and the failures that keep the package out."""
 
     rows: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()

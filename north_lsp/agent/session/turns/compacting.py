@@ -71,7 +71,7 @@ class Compacting:
                 cwd = log.header.cwd
                 await means.ports.show(ConversationWanted(begun, cwd, title))
         except (ValueError, LimitReached, OSError) as error:
-            await means.ports.show(Notice("error", f"handoff failed: {error}. This conversation is as it was"))
+            await means.ports.show(Notice("error", f"handoff failed: {error}. This conversation is unchanged"))
 
     async def _builder(self) -> "RequestBuilder":
         choice, parts = self._session.choice, await self._means.parts()

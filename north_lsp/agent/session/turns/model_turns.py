@@ -140,7 +140,7 @@ class ModelTurns:
         with means.ports.diagnostics.guarded("running the commands of a template"):
             try:
                 for name, commands in wanted.commands:
-                    from north_lsp.agent.shell.user_commands import KeptCommands
+                    from north_lsp.agent.shell.own_commands import KeptCommands
 
                     kept = KeptCommands(means.stored.log, means.stored.artifacts, means.saved.sync)
                     await parts.called_commands(context, kept).run(name, commands)

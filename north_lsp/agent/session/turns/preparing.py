@@ -17,7 +17,8 @@ from north_lsp.storage.janitor import clear_project
 
 
 class Preparation:
-    """That of one session. What the model has to know of it goes along with the next prompt (`delivery`)."""
+    """Prepares a session for its next turn. What the model must know of that goes along with the next prompt
+    (`delivery`)."""
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ class UnsentPrompts:
         self._waiting += [QueuedPromptText(prompt.id, prompt.text) for prompt in prompts]
 
     def give_back(self, back: Sequence[QueuedPromptText]) -> None:
-        """Take what was popped back, since nobody could be told of it."""
+        """Put popped prompts back, since the client could not be told of them."""
         self._waiting = [*back, *self._waiting]
 
     def pop(self) -> list[QueuedPromptText]:

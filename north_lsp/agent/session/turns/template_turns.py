@@ -73,7 +73,7 @@ class TemplateTurn:
             names = ", ".join(one_line(one, 60) for one in unknown[:10])
             more = "" if kept else ", so it has all of them"
             await editor.show(
-                Notice("warning", visible(f"/{template.name} names tools that are not there: {names}{more}"))
+                Notice("warning", visible(f"/{template.name} names tools that do not exist: {names}{more}"))
             )
         if not kept and unknown:
             return context

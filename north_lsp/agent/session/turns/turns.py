@@ -11,7 +11,7 @@ from north_lsp.agent.session.services.shell import SessionShell
 from north_lsp.agent.session.turns.model_turns import ModelTurns
 from north_lsp.agent.session.turns.preparing import Preparation
 from north_lsp.agent.session.turns.prompts import Prompts
-from north_lsp.agent.shell.own_command import parse_user_command
+from north_lsp.agent.shell.own_command import parse_own_command
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
 
@@ -69,7 +69,7 @@ class Turns:
         """Run one turn for prompts that are taken together, or continue with one; own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
-            own = parse_user_command(batch[0].parts) if len(batch) == 1 else None
+            own = parse_own_command(batch[0].parts) if len(batch) == 1 else None
             if own is not None:
                 self._queue.done([queued_prompt.id for queued_prompt in batch])  # so that it never runs twice
                 stopped = await self._shell.run(own, locked=True)

@@ -17,8 +17,8 @@ from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.log.transcript import said_by_user
 from north_lsp.agent.ports.events import CallEnded, CallRunning, Event
-from north_lsp.agent.shell.own_command import UserCommand, parse_user_command
-from north_lsp.agent.shell.user_commands import KeptCommands, run_user_command
+from north_lsp.agent.shell.own_command import OwnCommand, parse_own_command
+from north_lsp.agent.shell.own_commands import KeptCommands, run_own_command
 from north_lsp.errors import ToolError
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import Place
@@ -30,18 +30,18 @@ from tests.support.edits import World
 
 
 def test_what_is_a_command_of_the_users() -> None:
-    assert parse_user_command((TextPart("!ls -l"),)) == UserCommand("ls -l", False)
-    assert parse_user_command((TextPart("!! ls"),)) == UserCommand("ls", True)
-    assert parse_user_command((TextPart("/terminal python3 x.py"),)) == UserCommand(
+    assert parse_own_command((TextPart("!ls -l"),)) == OwnCommand("ls -l", False)
+    assert parse_own_command((TextPart("!! ls"),)) == OwnCommand("ls", True)
+    assert parse_own_command((TextPart("/terminal python3 x.py"),)) == OwnCommand(
         "python3 x.py", False, in_terminal=True
     )
     for text in ("/terminal", "/terminals x", "ls", "!", "hi !ls", "/terminal \0"):
-        assert parse_user_command((TextPart(text),)) is None
-    assert parse_user_command((TextPart("!ls"), TextPart("more"))) is None
+        assert parse_own_command((TextPart(text),)) is None
+    assert parse_own_command((TextPart("!ls"), TextPart("more"))) is None
 
 
 async def ran(
-    world: World, runner: CommandRunner, editor: Playing, own: UserCommand, place: Place, *, keeps: bool = True
+    world: World, runner: CommandRunner, editor: Playing, own: OwnCommand, place: Place, *, keeps: bool = True
 ) -> OwnCommandEntry:
     """What is stored of a command that is run."""
     log, artifacts = Log(world.conversation), Artifacts(world.conversation.folder)
@@ -50,7 +50,7 @@ async def ran(
         world.conversation.sync()
 
     kept = KeptCommands(log, artifacts if keeps else None, sync)
-    await run_user_command(own, kept, runner, cast(Any, editor), world.root, place)
+    await run_own_command(own, kept, runner, cast(Any, editor), world.root, place)
     stored = log.entries()[-1]
     assert isinstance(stored.entry, OwnCommandEntry)
     (ended,) = [event for event in editor.shown if isinstance(event, CallEnded) and event.call_id == stored.id]
@@ -71,10 +71,10 @@ async def test_of_a_long_output_the_end_is_in_the_conversation_and_the_whole_bes
     world, editor = World(tmp_path), Playing()
     artifacts = Artifacts(world.conversation.folder)
     async with shell(world) as runner:
-        short = await ran(world, runner, editor, UserCommand("seq 200", False), "outside")
+        short = await ran(world, runner, editor, OwnCommand("seq 200", False), "outside")
         assert (short.truncated, short.artifact, short.left_out, short.cwd) == (False, None, "", str(world.root))
         for count in (300, 30_000):  # what fits into memory, and what does not
-            own = UserCommand(f"seq {count}; cd /", False)
+            own = OwnCommand(f"seq {count}; cd /", False)
             entry = await ran(world, runner, editor, own, "outside")
             assert entry.output == "\n".join(str(number) for number in range(count - 199, count + 1))
             assert entry.artifact is not None
@@ -87,7 +87,7 @@ async def test_of_a_long_output_the_end_is_in_the_conversation_and_the_whole_bes
         assert isinstance(ended, CallEnded)
         assert ended.text.endswith(f"30000\n{entry.left_out}")
         assert ended.truncation == {"artifactId": str(entry.artifact)}
-        entry = await ran(world, runner, editor, UserCommand("seq 300", False), "outside", keeps=False)
+        entry = await ran(world, runner, editor, OwnCommand("seq 300", False), "outside", keeps=False)
         assert entry.left_out == "(the end of 300 lines; the rest was not kept)"
 
 
@@ -106,8 +106,8 @@ async def test_the_whole_output_of_an_excluded_command_is_closed_to_models(
     async with shell(world) as runner:
         kept = KeptCommands(Log(world.conversation), artifacts, checkpoint)
         for count in (300,) if is_full else (300, 30_000):
-            own = UserCommand(f"seq {count}", True)
-            await run_user_command(own, kept, runner, cast(Any, editor), world.root, "outside")
+            own = OwnCommand(f"seq {count}", True)
+            await run_own_command(own, kept, runner, cast(Any, editor), world.root, "outside")
             entry = Log(world.conversation).entries()[-1].entry
             assert isinstance(entry, OwnCommandEntry)
             assert entry.artifact is not None
@@ -134,7 +134,7 @@ async def test_a_command_beside_a_turn_has_a_shell_of_its_own(tmp_path: Path) ->
         await runner.run("export WORD=w; kept=1", None, 600, ignore)
         async with anyio.create_task_group() as turn:
             turn.start_soon(runner.run, "until [ -e go ]; do sleep 0.01; done", None, 600, ignore)
-            own = UserCommand("echo $WORD [$kept]; cd sub; touch ../go", False)
+            own = OwnCommand("echo $WORD [$kept]; cd sub; touch ../go", False)
             entry = await ran(world, runner, editor, own, "own")
         assert (entry.output, entry.exit_code, entry.cancelled) == ("w []", 0, False)
         here = await runner.run("pwd; echo $kept", None, 600, ignore)
@@ -144,7 +144,7 @@ async def test_a_command_beside_a_turn_has_a_shell_of_its_own(tmp_path: Path) ->
 async def test_a_command_in_a_terminal_is_recorded_like_any(tmp_path: Path) -> None:
     world, editor = World(tmp_path), Playing()
     async with shell(world) as runner:
-        own = UserCommand("python3 ask.py", False, in_terminal=True)
+        own = OwnCommand("python3 ask.py", False, in_terminal=True)
         assert "gives North no terminal" in (await ran(world, runner, editor, own, "outside")).output
         editor.terminal = FakeTerminal()
         entry = await ran(world, runner, editor, own, "outside")
@@ -164,9 +164,9 @@ async def test_what_a_command_had_said_when_it_was_cancelled_is_kept(tmp_path: P
     world, editor = World(tmp_path), Impatient()
     log, artifacts = Log(world.conversation), Artifacts(world.conversation.folder)
     async with shell(world) as runner, anyio.create_task_group() as turn:
-        own = UserCommand(f"seq {lines}; nonesuch; sleep 100", False)
+        own = OwnCommand(f"seq {lines}; nonesuch; sleep 100", False)
         kept = KeptCommands(log, artifacts, checkpoint)
-        await run_user_command(own, kept, runner, cast(Any, editor), world.root, "outside")
+        await run_own_command(own, kept, runner, cast(Any, editor), world.root, "outside")
     entry = log.entries()[-1].entry
     assert isinstance(entry, OwnCommandEntry)
     assert entry.cancelled
@@ -190,8 +190,8 @@ async def test_what_is_in_a_terminal_when_its_command_is_cancelled_is_kept(tmp_p
     world, editor = World(tmp_path), Playing(terminal=Endless())
     log = Log(world.conversation)
     async with shell(world) as runner, anyio.create_task_group() as turn:
-        own = UserCommand("python3 ask.py", False, in_terminal=True)
-        await run_user_command(
+        own = OwnCommand("python3 ask.py", False, in_terminal=True)
+        await run_own_command(
             own, KeptCommands(log, None, checkpoint), runner, cast(Any, editor), world.root, "outside"
         )
     entry = log.entries()[-1].entry

@@ -16,7 +16,7 @@ from north_lsp.agent.log.projection import own_command_began, own_command_ended
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallRunning
-from north_lsp.agent.shell.own_command import UserCommand
+from north_lsp.agent.shell.own_command import OwnCommand
 from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
@@ -65,7 +65,7 @@ def _kind(excluded: bool) -> str:
     return CLOSED if excluded else _KIND
 
 
-class UserCommands:
+class OwnCommands:
     """The own commands of one session. While a turn runs, they run in parallel, in a shell of their own."""
 
     def __init__(
@@ -85,11 +85,11 @@ class UserCommands:
         self._gate = gate
         self._unsaved = unsaved
 
-    async def run(self, own: UserCommand, *, locked: bool) -> None:
+    async def run(self, own: OwnCommand, *, locked: bool) -> None:
         """Run an own command. `locked`: the caller holds the gate, so no turn runs at the same time."""
         unsaved = await self._unsaved()
         own = replace(own, note=unsaved_for_model(unsaved, "The command read") if unsaved else "")
-        run = partial(run_user_command, own, self._kept, self._runner, self._editor, self._root)
+        run = partial(run_own_command, own, self._kept, self._runner, self._editor, self._root)
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -99,8 +99,8 @@ class UserCommands:
                 await run("outside")
 
 
-async def run_user_command(
-    own: UserCommand, kept: KeptCommands, runner: Runner, editor: Editor, root: Path, place: Place
+async def run_own_command(
+    own: OwnCommand, kept: KeptCommands, runner: Runner, editor: Editor, root: Path, place: Place
 ) -> None:
     """Run a command with the user's full rights, in the shell's directory, and record it. A cancelled one is recorded,
     too, with what it has said so far."""
@@ -136,7 +136,7 @@ async def _with_output(entry: OwnCommandEntry, output: Captured, kept: KeptComma
 
 
 async def _ran(
-    own: UserCommand,
+    own: OwnCommand,
     entry_id: str,
     sink: OutputSink,
     runner: Runner,

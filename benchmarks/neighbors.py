@@ -1,7 +1,7 @@
 """Measures how late the pieces of an answer come in some sessions while another one of the same server works hard.
 
 The model says when it sends each piece, so that what is measured is the way from there to the editor. North puts pieces
-together for up to 32 ms. Run as `env -u PYTHONDONTWRITEBYTECODE python -m benchmarks.neighbours`.
+together for up to 32 ms. Run as `env -u PYTHONDONTWRITEBYTECODE python -m benchmarks.neighbors`.
 """
 
 import re
