@@ -37,7 +37,14 @@ from north_lsp.agent.session.process.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import Allowed
-from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.messages import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    Params,
+    RpcError,
+    invalid_params,
+)
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
@@ -81,7 +88,7 @@ class AcpAgent:
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._held: defaultdict[str, HeldNotices] | None = defaultdict(HeldNotices) if holds_notices(client) else None
         self._opening = anyio.Lock()
-        self._openings = Openings()
+        self.openings = Openings()
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
@@ -128,14 +135,16 @@ class AcpAgent:
         handler = self._handler(method)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
+        id = params.get("sessionId")
+        if await self.openings.wait(method, id):
+            return {"stopReason": "cancelled"}
+        if call.cancelled:
+            raise RpcError(REQUEST_CANCELLED, f"{method} was cancelled")
         if self._ended:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
-        id = params.get("sessionId")
-        if await self._openings.wait(method, id):
-            return {"stopReason": "cancelled"}
         opens = method in OPENING and isinstance(id, str)
         try:
-            with self._openings.under_way(str(id)) if opens else nullcontext():
+            with self.openings.under_way(str(id)) if opens else nullcontext():
                 result = await handler(params, call)
             return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
@@ -144,7 +153,7 @@ class AcpAgent:
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":
             id = str(params.get("sessionId"))
-            self._openings.cancel(id)
+            self.openings.cancel(id)
             session = self._sessions.get(id)
             if session is not None:
                 session.cancel()

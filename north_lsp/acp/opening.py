@@ -7,15 +7,15 @@ from contextlib import contextmanager
 import anyio
 
 OPENING = frozenset({"session/load", "session/resume"})
-_AT_ONCE = frozenset({*OPENING, "session/new", "session/fork", "session/list", "session/close", "session/delete"})
-"""What needs no open session, or is to end what a load may wait for."""
+_WAITING = frozenset({"session/prompt", "session/set_mode", "session/set_config_option"})
+"""Methods of ACP's that need an open session. Others do not, or are North's own, whose clients wait by themselves."""
 
 
 class _Opening:
     def __init__(self) -> None:
         self.ended = anyio.Event()
         self.loads = 0
-        self.is_cancelled = False
+        self.prompts: list[anyio.CancelScope] = []
 
 
 class Openings:
@@ -39,13 +39,17 @@ class Openings:
 
     def cancel(self, id: str) -> None:
         """Cancel the prompts that wait for a session."""
-        if (one := self._by_id.get(id)) is not None:
-            one.is_cancelled = True
+        for scope in self._by_id[id].prompts if id in self._by_id else ():
+            scope.cancel()
 
     async def wait(self, method: str, id: object) -> bool:
-        """Wait until nothing opens the session any more. Returns whether what was asked was cancelled meanwhile."""
-        one = self._by_id.get(id) if isinstance(id, str) and method not in _AT_ONCE else None
+        """Wait until nothing opens a session any more, if a method needs it open. Returns True at once if it is a
+        prompt and is cancelled."""
+        one = self._by_id.get(id) if isinstance(id, str) and method in _WAITING else None
         if one is None:
             return False
-        await one.ended.wait()
-        return one.is_cancelled and method == "session/prompt"
+        with anyio.CancelScope() as scope:
+            if method == "session/prompt":
+                one.prompts.append(scope)
+            await one.ended.wait()
+        return scope.cancelled_caught

@@ -8,6 +8,7 @@ import anyio
 
 from north_lsp.acp import params as read
 from north_lsp.acp import v2
+from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.plain import without_extension
 from north_lsp.acp.v2_peer import Prompt, V2Peer
 from north_lsp.background import Background
@@ -37,7 +38,7 @@ _ALIKE = (
 class V2Service:
     """Answers version 2's methods with those of `agent`, which knows version 1."""
 
-    def __init__(self, agent: Service, peer: V2Peer, background: Background) -> None:
+    def __init__(self, agent: AcpAgent, peer: V2Peer, background: Background) -> None:
         self._agent = agent
         self._peer = peer
         self._background = background
@@ -183,6 +184,10 @@ class V2Service:
             self._waiting.pop(id, None)
 
     async def _insert_and_run(self, id: str, params: Params, prompt: Prompt, turn: Call) -> None:
+        if await self._agent.openings.wait("session/prompt", id):
+            prompt.fail(RpcError(REQUEST_CANCELLED, "the prompt was cancelled before its turn"))
+        if prompt.settled.is_set():  # it was withdrawn meanwhile
+            return
         error: RpcError | None = None
         stop_reason = "error"
         with self._peer.prompting(id, prompt):
@@ -214,6 +219,6 @@ def _refuse_unknown_servers(params: Params) -> None:
             raise invalid_params("mcpServers", f"must be of the types {', '.join(_SERVERS)}")
 
 
-def service_for(agent: Service, peer: object, background: Background) -> Service:
+def service_for(agent: AcpAgent, peer: object, background: Background) -> Service:
     """Return who answers on a connection: for version 2 the agent behind its methods, else the agent itself."""
     return V2Service(agent, peer, background) if isinstance(peer, V2Peer) else agent

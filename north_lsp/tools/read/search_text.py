@@ -186,7 +186,8 @@ async def _search(workspace: Workspace, expression: Expression, within: Within, 
         from north_lsp.workspace.search.search_child import InFiles
 
         within = replace(within, private=workspace.private)
-        return await _search_in_child(InFiles(workspace.roots, expression, within, selection, texts), seconds)
+        asked = InFiles(workspace.roots, expression, within, selection, texts, means.ripgrep, seconds)
+        return await _search_in_child(asked, seconds)
 
 
 async def _search_in_child(asked: "InFiles | InText", seconds: float) -> SearchResult:

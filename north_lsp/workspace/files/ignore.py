@@ -211,7 +211,7 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return f"{relative} is not a relative path"
-        folder, chains = self.root.as_posix(), self.at_root()
+        folder, chains = self.root.as_posix(), self.at_root(with_git=False)
         for at, name in enumerate(parts):
             path = join(folder, name)
             is_dir = at < len(parts) - 1 or os.path.isdir(path)
@@ -261,10 +261,11 @@ class IgnoreRules:
             and not chains.closes(folder, name, is_dir)
         ]
 
-    def at_root(self) -> IgnoreChains:
-        """Return what applies to the entries of the root, for a caller that walks by itself."""
+    def at_root(self, *, with_git: bool = True) -> IgnoreChains:
+        """Return what applies to the entries of the root, for a caller that walks by itself; without git's own files,
+        of which git itself may have to be asked, for one that only wants to know what is closed."""
         git = _Chain((), folded=False)
-        for path in reversed(self._shared):
+        for path in reversed(self._shared if with_git else ()):
             git = git.with_file(self._top.as_posix(), self._git_file(path, follow=True))
         chains = IgnoreChains(git, NO_CHAINS.exact, NO_CHAINS.folded)
         place = self._top

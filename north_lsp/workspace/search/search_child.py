@@ -22,9 +22,12 @@ class InFiles:
     within: Within
     selection: Selection
     texts: Mapping[Path, str]
+    ripgrep: Path | None
+    seconds: float
 
     def search(self) -> SearchResult:
-        means = Means(self.texts.get, tuple(self.texts), patient=True)
+        texts = self.texts
+        means = Means(texts.get, tuple(texts), ripgrep=self.ripgrep, seconds=self.seconds, patient=True)
         return search(self.roots, self.expression, self.within, self.selection, means)
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.workspace import git
+from north_lsp.workspace.files import ignore
 from north_lsp.workspace.files.gitignore import parse
 from north_lsp.workspace.files.ignore import IgnoreRules, walk
 from north_lsp.workspace.files.trees import Trees
@@ -193,6 +194,15 @@ def test_git_says_which_file_the_users_is(
     if "broken" not in str(configured):
         asked = subprocess.run(["git", "check-ignore", "-q", "a.tmp"], cwd=tmp_path / "repo")
         assert asked.returncode == (0 if is_ignored else 1)
+
+
+def test_git_is_not_asked_what_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr(ignore, "users_ignore_file", asked.append)
+    rules = tree(tmp_path, {".northignore": "a\n", "a": "", "b": ""})
+    assert (rules.closed("a"), rules.closed("b"), asked) == (True, False, [])
+    assert not rules.ignored("b", False)
+    assert asked == [tmp_path]
 
 
 def test_a_root_within_a_repository_has_the_rules_from_above(tmp_path: Path) -> None:

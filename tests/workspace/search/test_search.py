@@ -1,12 +1,15 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search import search as searching
+from north_lsp.workspace.search import search_child
 from north_lsp.workspace.search.matching import Match, NeedsChildProcess
+from north_lsp.workspace.search.request import Expression, Selection, Within
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from tests.support.searching import search, search_in_text
 
@@ -225,3 +228,14 @@ def test_what_may_take_long_is_left_to_a_process_that_can_be_killed(
         search(where, expression, regex=True, multiline=multiline)
     with pytest.raises(NeedsChildProcess):
         search_in_text("a", "y" + "x" * 100_000, expression, regex=True, multiline=multiline)
+
+
+def test_a_process_of_its_own_searches_with_the_same_means(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(search_child, "search", lambda *arguments: given.append(arguments[-1]))
+    texts, ripgrep = {repo / "a": "text"}, Path("/usr/bin/rg")
+    asked = search_child.InFiles(roots(repo, {}), Expression("x"), Within(), Selection(), texts, ripgrep, 60.0)
+    asked.search()
+    (means,) = given
+    assert (means.ripgrep, means.seconds, means.patient) == (ripgrep, 60.0, True)
+    assert (means.read(repo / "a"), [*means.unsaved]) == ("text", [repo / "a"])
