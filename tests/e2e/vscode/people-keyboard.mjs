@@ -176,17 +176,20 @@ export function byKeyboard() {
 
     async "by keyboard: the conversation and the keys of the chat as texts"() {
       for (const [key, tab, words] of [["Alt+F2", "North: Conversation", "You chose: Accept (2 of 3 changes)"], ["Alt+F1", "North: Accessibility Help", "by keyboard and for screen readers"]]) {
-        await keyboard.command("North: Show Chat");
-        await until("the input to have the focus", async () => inInput(await keyboard.at()));
-        await keyboard.press(key);
-        await editorTab(page, tab).waitFor();
+        let tries = 0;
+        await until(tab, async () => {
+          // A key that comes before VS Code knows that the chat has the focus opens its own help.
+          if (tries++ > 0) await keyboard.press("Escape");
+          await keyboard.command("North: Show Chat");
+          await until("the input to have the focus", async () => inInput(await keyboard.at()));
+          await keyboard.press(key);
+          return editorTab(page, tab).waitFor({ timeout: 5_000 }).then(() => true, () => false);
+        });
         const editor = page.locator(".editor-group-container.active .monaco-editor").first();
         await until("its text", async () => (await visibleLines(editor)).join("\n").includes(words));
         await shot(page, `text-${key}`);
         await keyboard.command("View: Close Editor");
         await editorTab(page, tab).waitFor({ state: "detached" });
-        // VS Code opens the editor below and gives it the keyboard only then: it would take it from the chat.
-        await until("the editor below to have the focus", () => page.evaluate(() => (document.activeElement?.closest(".editor-instance") ?? null) !== null));
       }
     },
   };
