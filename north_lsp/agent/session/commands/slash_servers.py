@@ -1,8 +1,8 @@
 """The slash command about MCP servers, as far as it needs a session."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -112,14 +112,8 @@ class ServersHost:
     async def switch_server(self, name: str, *, on: bool) -> str:
         servers = self._session.servers
         await servers.settle()
-        try:
+        with self._storing(name):
             await servers.switch(name, on=on)
-        except KeyError:
-            raise CommandError(self._unknown(name)) from None
-        except ValueError as error:
-            raise CommandError(str(error)) from None
-        except OSError as error:
-            raise CommandError(f"this could not be stored: {error.strerror or error}") from None
         return f"The MCP server `{name}` is {'on' if on else 'off'} in this project."
 
     async def reconnect_servers(self, name: str | None) -> str:
@@ -160,15 +154,31 @@ class ServersHost:
         from north_lsp.agent.servers.own_servers import remove_server
 
         await self._session.servers.settle()
-        try:
+        with self._storing(name):
             path = await remove_server(self._session.servers, name)
+        return f"The MCP server `{name}` is not in `{visible(str(path))}` any more."
+
+    @contextmanager
+    def _storing(self, name: str) -> Iterator[None]:
+        """Make what goes wrong as something about a server is stored the command's error."""
+        try:
+            yield
         except KeyError:
             raise CommandError(self._unknown(name)) from None
         except ValueError as error:
             raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(f"this could not be stored: {error.strerror or error}") from None
-        return f"The MCP server `{name}` is not in `{visible(str(path))}` any more."
+
+    @contextmanager
+    def _refusing(self, name: str, what: str) -> Iterator[None]:
+        """Make what goes wrong with a server the command's error, which begins with `what` unless it is unknown."""
+        try:
+            yield
+        except KeyError:
+            raise CommandError(self._unknown(name)) from None
+        except (ValueError, OSError) as error:
+            raise CommandError(f"{what}: {error}") from None
 
     async def sign_in_to_server(self, name: str) -> str:
         from north_lsp.agent.servers.signing_in import sign_in
@@ -176,12 +186,8 @@ class ServersHost:
         session = self._session
         await session.servers.settle()
         with session.questions.waiting():
-            try:
+            with self._refusing(name, "you are not signed in"):
                 await sign_in(session.servers, name, session.questions.editor)
-            except KeyError:
-                raise CommandError(self._unknown(name)) from None
-            except (ValueError, OSError) as error:
-                raise CommandError(f"you are not signed in: {error}") from None
             return f"You are signed in to the MCP server `{name}`.\n{await self.reconnect_servers(name)}"
         return "You have not signed in: it was cancelled."
 
@@ -189,12 +195,8 @@ class ServersHost:
         from north_lsp.agent.servers.signing_in import sign_out
 
         await self._session.servers.settle()
-        try:
+        with self._refusing(name, "this could not be done"):
             was_in = await sign_out(self._session.servers, name)
-        except KeyError:
-            raise CommandError(self._unknown(name)) from None
-        except (ValueError, OSError) as error:
-            raise CommandError(f"this could not be done: {error}") from None
         if not was_in:
             return f"You are not signed in to the MCP server `{name}`."
         return f"North has no sign-in to the MCP server `{name}` any more.\n{await self.reconnect_servers(name)}"
