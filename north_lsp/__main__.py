@@ -1,5 +1,7 @@
 """Entry point of `python -m north_lsp`. The current folder is a project's, so nothing is imported from it."""
 
+from __future__ import annotations
+
 import os
 import sys
 

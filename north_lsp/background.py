@@ -1,6 +1,8 @@
 """Tasks that run alongside turns for as long as the connection lasts. One that fails stops neither the others nor the
 process."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, TypeVarTuple

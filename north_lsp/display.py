@@ -1,6 +1,8 @@
 """Make untrusted text safe to show: characters that are invisible, or that would control a terminal or the reading
 direction, become visible marks. For everything that people see, above all approval prompts. Imports nothing of ours."""
 
+from __future__ import annotations
+
 import re
 from datetime import datetime
 

@@ -1,6 +1,8 @@
 """What a model or a user reads of a failure: the one error that tools and the rooms below them raise, and problems in
 files that users write. Imports nothing of ours."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
@@ -75,7 +77,7 @@ class Problem(str):
         path: Path | None = None,
         key: str | None = None,
         event: Literal["config_error", "capability_warning", "extension_error"] = "config_error",
-    ) -> "Problem":
+    ) -> Problem:
         problem = super().__new__(cls, text)
         problem.path, problem.key, problem.event = path, key, event
         return problem

@@ -7,6 +7,8 @@ only makes the slots; the fields are looked at, by the standard library, when so
 is compiled once a class has several instances. What is wrong with a field is said then. Imports nothing of ours.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +34,7 @@ class _Fields:
         self.names = [name for name, one in self.annotations.items() if not _is_of_the_class(one)]
         self.defaults = {name: own[name] for name in self.annotations if name in own}
 
-    def declared(self) -> "dict[str, dataclasses.Field[Any]]":
+    def declared(self) -> dict[str, dataclasses.Field[Any]]:
         """Return what was declared, of the bases, too: all that a constructor needs."""
         fields: dict[str, dataclasses.Field[Any]] = {}
         for base in self.cls.__mro__[:0:-1]:
@@ -46,7 +48,7 @@ class _Fields:
             fields[name] = default if isinstance(default, dataclasses.Field) else dataclasses.field(default=default)
         return fields
 
-    def __get__(self, instance: object, owner: type) -> "dict[str, dataclasses.Field[Any]]":
+    def __get__(self, instance: object, owner: type) -> dict[str, dataclasses.Field[Any]]:
         cls = self.cls
         if vars(cls).get("__dataclass_fields__") is self:
             # Without a docstring a signature would be worked out for one, which takes longer than all the rest.
@@ -78,7 +80,7 @@ class _MatchArgs:
 
 def _dataclass(
     cls: _Class | None = None, /, *, eq: bool = True, frozen: bool = False, slots: bool = False
-) -> "_Class | Callable[[_Class], _Class]":
+) -> _Class | Callable[[_Class], _Class]:
     """Return the class with what `dataclasses.dataclass` would add to it."""
 
     def decorate(cls: Any) -> Any:
@@ -190,7 +192,7 @@ def _init(fields: _Fields, frozen: bool) -> Callable[..., None]:
 
 
 def _values_for(
-    declared: "Sequence[tuple[str, dataclasses.Field[Any]]]", args: tuple[object, ...], given: dict[str, object]
+    declared: Sequence[tuple[str, dataclasses.Field[Any]]], args: tuple[object, ...], given: dict[str, object]
 ) -> list[tuple[str, object]] | None:
     """Return the value of each field; None if the arguments do not fit."""
     values: list[tuple[str, object]] = []
@@ -239,7 +241,7 @@ def _compiled(fields: _Fields, frozen: bool) -> Callable[..., None]:
     return made
 
 
-def _parameter(name: str, field: "dataclasses.Field[Any]", at: int, known: dict[str, Any]) -> str:
+def _parameter(name: str, field: dataclasses.Field[Any], at: int, known: dict[str, Any]) -> str:
     if field.default_factory is not dataclasses.MISSING:
         return f"{name}=_OMITTED"
     if field.default is dataclasses.MISSING:

@@ -1,11 +1,13 @@
 """Regular expressions that are compiled when they are first used: compiling those of the modules that a start imports
 took a tenth of the time until a session is open. Imports nothing of ours."""
 
+from __future__ import annotations
+
 import re
 from typing import AnyStr, cast
 
 
-def lazy_pattern(pattern: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return what can be used like `re.compile(pattern, flags)`. A mistake in the pattern shows when it is used."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 

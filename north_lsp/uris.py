@@ -1,5 +1,7 @@
 """Reads the `file:` URIs of clients. Imports nothing of ours."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit

@@ -1,6 +1,8 @@
 """Words that all rooms share: what a prompt may do, what a call does, and where; and how names are spelled outside of
 Python. Imports nothing of ours."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Literal, get_args
 

@@ -230,18 +230,31 @@ def _is_data(name: str, module: dict[str, object]) -> bool:
     return is_plain or hasattr(value, "__dataclass_fields__") or hasattr(value, "model_fields")
 
 
+def _only_for_types(tree: ast.Module) -> dict[str, object]:
+    """Return what a module imports where only types are checked, by name."""
+    guarded = [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test).endswith("TYPE_CHECKING")]
+    return {
+        alias.name: getattr(importlib.import_module(one.module), alias.name)
+        for block in guarded
+        for one in block.body
+        if isinstance(one, ast.ImportFrom) and one.module is not None
+        for alias in one.names
+    }
+
+
 def test_only_records_have_more_than_seven_fields() -> None:
     """A record is values alone, and does not change itself: nobody who is given one is given a way to act."""
     found = set[str]()
     for path in _held():
         name = ".".join(("north_lsp", *path.relative_to(_PACKAGE).with_suffix("").parts))
-        for node in ast.walk(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
             if not isinstance(node, ast.ClassDef) or not any(
                 "dataclass" in ast.unparse(one) for one in node.decorator_list
             ):
                 continue
             if len(fields := _constructed(node)) > _MOST:
-                module = vars(importlib.import_module(name))
+                module = vars(importlib.import_module(name)) | _only_for_types(tree)
                 names = {
                     (str(ast.unparse(field.target)), one.id)
                     for field in fields

@@ -1,5 +1,7 @@
 """Serves ACP's methods over any carrier: sessions are created, found and driven here. `v1.py` builds the updates."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -113,7 +115,7 @@ class AcpAgent:
         return method in OWN or method.startswith(OWN_BEGINNINGS)
 
     @cached_property
-    def _conversations(self) -> "Conversations":
+    def _conversations(self) -> Conversations:
         from north_lsp.agent.session.library.conversations import Conversations
 
         return Conversations(self._environment.locations)

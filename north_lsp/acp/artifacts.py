@@ -1,5 +1,7 @@
 """`_north/artifacts/*`: the full outputs of a conversation's tool calls, for users who want to see them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import anyio.to_thread

@@ -1,5 +1,7 @@
 """`_north/checkpoints/*`: lists, shows and undoes changes. Tool errors become errors of the request."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,6 +1,8 @@
 """Projects the summaries of a conversation to ACP: as its own updates for clients that announced them, in words for all
 others."""
 
+from __future__ import annotations
+
 from typing import Any
 from uuid import uuid4
 

@@ -1,5 +1,7 @@
 """`_north/config/*`: the settings, with where each value comes from; changing and resetting them."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from typing import cast, get_args
 

@@ -1,18 +1,23 @@
 """`_north/context`: what the next request of a session has, and where each part comes from; and what a client tells of
 its editor with a prompt (`_meta.north.editorState`)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from north_lsp.acp import params as read
-from north_lsp.agent.context.report import Report
 from north_lsp.agent.log.editor_state import EditorProblem, EditorState, Severity
-from north_lsp.agent.log.prompt import Part
-from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
-from north_lsp.rpc.messages import Params, invalid_params
-from north_lsp.rpc.peer import Call, Handler
+from north_lsp.rpc.messages import invalid_params
+
+if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
+    from north_lsp.agent.log.prompt import Part
+    from north_lsp.agent.session.session import Session
+    from north_lsp.rpc.messages import Params
+    from north_lsp.rpc.peer import Call, Handler
 
 _FIELD = "_meta.north.editorState"
 _MOST = 100

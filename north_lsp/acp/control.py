@@ -1,5 +1,7 @@
 """`_north/state/*`, `_north/queue/*` and the other methods that control a turn and that ACP does not have."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 

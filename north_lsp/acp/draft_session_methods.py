@@ -1,6 +1,8 @@
 """The draft's methods about conversations that need not be open: `session/set_title`, `session/archive`,
 `session/unarchive` and `session/status`. They do what North's own `_north/sessions/*` do."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 
 from north_lsp.acp import params as read

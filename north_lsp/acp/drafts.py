@@ -1,5 +1,7 @@
 """Prompts that belong in the user's input again, as content blocks. Pure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.agent.ports.events import Draft, DraftFile

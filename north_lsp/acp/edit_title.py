@@ -1,5 +1,7 @@
 """Describes an edit on one line, for clients that show only a title and for changes that have no lines."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.display import counted, one_line

@@ -1,5 +1,7 @@
 """The Editor port over ACP: updates and permission requests."""
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,6 +2,8 @@
 draft as it is now, each request is for itself; as it was before, and some clients have it, there are connections
 (`mcp/connect`)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

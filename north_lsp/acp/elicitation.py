@@ -1,5 +1,7 @@
 """Forms and pages through ACP's `elicitation/create`, for clients that announced them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, assert_never
 

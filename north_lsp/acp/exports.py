@@ -1,5 +1,7 @@
 """Methods about a conversation as a whole: as a file or a text, what a summary replaced of it, and in numbers."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 

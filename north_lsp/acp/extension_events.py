@@ -1,5 +1,7 @@
 """Projects the events that ACP does not have to North's own events (`_north/event`). Pure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.acp.drafts import draft_blocks

@@ -2,6 +2,8 @@
 texts, so nothing is taken for granted: the result of every write is read back. Nothing that a client does loses a text:
 what is not known is not written over, and a write that fails is undone."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Gives consecutive calls that read a common group id, so that a client can fold them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

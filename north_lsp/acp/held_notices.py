@@ -1,6 +1,8 @@
 """Notices for clients that show nothing of a session between its prompts, as JetBrains' IDEs do: those that come
 meanwhile wait for the next prompt."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -1,5 +1,7 @@
 """`_north/sessions/import`: takes over a log from anywhere as a new conversation."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.acp import params as read

@@ -1,6 +1,8 @@
 """ACP's `initialize` as a pure function: what the client can do, and what North answers. Imports nothing that loads
 slowly."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

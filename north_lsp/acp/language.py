@@ -1,6 +1,8 @@
 """The client's language servers, through `_north/languageFeature`. Answers are read strictly: a row that makes no sense
 is left out."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args

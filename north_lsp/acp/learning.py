@@ -1,5 +1,7 @@
 """`_north/learned/list`: the files with what was learned of a session's project."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import asdict
 

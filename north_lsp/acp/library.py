@@ -1,5 +1,7 @@
 """`_north/sessions/*` and `_north/prompts/*`: all stored conversations, whether they are open or not, for pickers."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 

@@ -1,6 +1,8 @@
 """`session/list`: the stored conversations, page by page. A cursor names the last one of the page before, so that
 nothing is listed twice when conversations continue between two pages."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 import json

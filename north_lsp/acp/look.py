@@ -1,5 +1,7 @@
 """`_north/look`: the tools that only look, for a client's own use, such as a chat of its own."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from north_lsp.acp import params as read

@@ -1,5 +1,7 @@
 """ACP's methods besides those that every conversation begins with. Loaded with the first of them."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 
 from north_lsp.acp.artifacts import artifact_methods

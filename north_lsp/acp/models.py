@@ -1,6 +1,8 @@
 """Models and keys over ACP: signing in and out, `_north/models/list` and `_north/keys/*`. A key that is passed in goes
 to the key store or stays in the memory of this process; it never reaches a log, a conversation or an answer."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 

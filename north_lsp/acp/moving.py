@@ -1,5 +1,7 @@
 """Tells and asks the user about conversations whose folder has moved, or is gone."""
 
+from __future__ import annotations
+
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.editor import UserInterface
 from north_lsp.agent.ports.events import Notice

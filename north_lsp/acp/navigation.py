@@ -1,5 +1,7 @@
 """`session/fork` and `_north/sessions/*`: going back in a conversation, its tree, labels and copies."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, get_args

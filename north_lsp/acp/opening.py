@@ -1,6 +1,8 @@
 """Sessions that are being opened: what a client asks of one meanwhile waits, as a client that sends its first prompt
 behind `session/load` expects."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 

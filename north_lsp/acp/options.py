@@ -1,5 +1,7 @@
 """`session/set_mode` and `session/set_config_option`: what answers, and what happens without a question."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Reads the params of ACP's methods: errors name what is missing or wrong, and unknown params are ignored."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 from pathlib import Path

@@ -1,5 +1,7 @@
 """`_north/paths/complete`: what a user may mean by the letters after an `@`, also besides paths."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

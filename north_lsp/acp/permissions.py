@@ -1,5 +1,7 @@
 """`_north/permissions/*`: lists what the user has allowed in this project, and revokes it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from north_lsp.acp import params as read

@@ -1,5 +1,7 @@
 """What a client gets that does not know North: the same messages without North's own fields. Pure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 _NOT_NORTHS = ("rawInput", "rawOutput")

@@ -1,6 +1,8 @@
 """What avante.nvim sends in an open session: the words that its user has just sent, as if they had been said before.
 Each of the last messages is a block of its own, and a sentence says that a session is continued."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Sequence
 

@@ -1,5 +1,7 @@
 """`session/prompt`, and North's methods for a turn: continuing with one, steering it, its retries."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any

@@ -1,6 +1,8 @@
 """`providers/*`: an editor sends the requests to a provider to an endpoint of its own, or switches a provider off. It
 holds for this process; headers are never stored, logged or told."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,6 +1,8 @@
 """Permission requests in protocol version 1: the core's questions become params, and the answers become decisions.
 Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """Errors of requests: a tool's that refused something, and a session that there is none of."""
 
+from __future__ import annotations
+
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError

@@ -1,5 +1,7 @@
 """`_north/sessions/salvage`: copies what can be read of a damaged conversation into a new one."""
 
+from __future__ import annotations
+
 from north_lsp.acp import params as read
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.agent.session.library.conversations import Conversations

@@ -1,5 +1,7 @@
 """Reads the MCP servers that a client passes on, in ACP's words."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 

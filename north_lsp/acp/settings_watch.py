@@ -1,5 +1,7 @@
 """Looks at the files of settings from time to time, so that what a user breaks in one is said while nothing runs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import anyio

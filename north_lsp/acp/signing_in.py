@@ -1,5 +1,7 @@
 """Signs in to a provider for `authenticate`, which belongs to no conversation."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from dataclasses import replace
 

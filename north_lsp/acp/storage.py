@@ -1,5 +1,7 @@
 """`_north/log/get` and `_north/storage/get`: North's own log, and what it keeps on the disk."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 
 from north_lsp.acp import params as read

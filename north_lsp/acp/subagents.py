@@ -1,6 +1,8 @@
 """The agents of a call as the draft's child sessions (`subagent_update`), for clients that announced them. A child is
 announced before its state is told; it takes no prompts of the client's, and has no updates of its own."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.agent.ports.events import TaskRow, TasksChanged

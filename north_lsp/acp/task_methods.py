@@ -1,5 +1,7 @@
 """`_north/tasks/*` and `_north/agents/list`: what agents work on, for users who look at it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from north_lsp.acp import params as read

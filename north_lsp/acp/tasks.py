@@ -1,6 +1,8 @@
 """How far the agents of a call are, as an update of that call: a text for every client, and rows for those that show
 them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.agent.ports.events import TaskRow, TasksChanged

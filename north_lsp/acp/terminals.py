@@ -1,5 +1,7 @@
 """Commands in the client's own terminals, through ACP's `terminal/*`."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,7 +31,7 @@ class ClientTerminal:
     @classmethod
     async def create(
         cls, peer: Peer, session_id: str, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]
-    ) -> "ClientTerminal":
+    ) -> ClientTerminal:
         """Open a terminal in the client and run `argv` there. Raises ToolError."""
         params = {
             "sessionId": session_id,

@@ -1,5 +1,7 @@
 """The todo list as ACP's plan. Pure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.acp.initialize import Client

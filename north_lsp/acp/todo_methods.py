@@ -1,5 +1,7 @@
 """`_north/todo/*`: the todo list, for users who look at it and edit it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

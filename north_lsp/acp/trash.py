@@ -1,5 +1,7 @@
 """`_north/sessions/trash` and `_north/sessions/restore`: deleted conversations, for pickers."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.acp import params as read

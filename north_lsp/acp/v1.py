@@ -1,12 +1,13 @@
 """Projects the core's events to the `session/update`s of protocol version 1. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from north_lsp.acp.compaction import compaction_updates, notice
 from north_lsp.acp.drafts import image_block
-from north_lsp.acp.initialize import Client
 from north_lsp.acp.tasks import tasks_update
 from north_lsp.acp.todo import plan_update
 from north_lsp.agent.log.command_details import CommandDetails
@@ -22,14 +23,12 @@ from north_lsp.agent.ports.events import (
     CallRunning,
     CallTitled,
     CloseWanted,
-    CommandInfo,
     CommandsChanged,
     CompactionChanged,
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
     DocumentWanted,
-    Event,
     FallbackUsed,
     ModeChanged,
     ModelChanged,
@@ -57,15 +56,22 @@ from north_lsp.agent.ports.events import (
     UserSaid,
     WorkChanged,
 )
-from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
-from north_lsp.providers.base import Image
-from north_lsp.providers.model import Model
-from north_lsp.providers.thinking import Level
-from north_lsp.vocabulary import Location, Mode
 from north_lsp.workspace.edit.diff import folder_words
-from north_lsp.workspace.edit.preview import Preview
-from north_lsp.workspace.proposal import FileChange
+
+if TYPE_CHECKING:
+    from north_lsp.acp.initialize import Client
+    from north_lsp.agent.ports.events import (
+        CommandInfo,
+        Event,
+    )
+    from north_lsp.agent.session.session import Session
+    from north_lsp.providers.base import Image
+    from north_lsp.providers.model import Model
+    from north_lsp.providers.thinking import Level
+    from north_lsp.vocabulary import Location, Mode
+    from north_lsp.workspace.edit.preview import Preview
+    from north_lsp.workspace.proposal import FileChange
 
 Update = dict[str, Any]
 _LEVEL_NAMES: dict[Level, str] = {

@@ -1,6 +1,8 @@
 """Projects the messages of protocol version 1 to those of version 2, which is a draft: messages, tool calls and plans
 are upserts by id, modes are options, diffs are file operations with a git patch. Pure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.acp.plain import without_extension

@@ -1,6 +1,8 @@
 """What a client of version 2 can stop by itself: calls that run, and the terminals of commands among them. A command's
 terminal is there while it runs; its output is the text of its call afterwards, live as in a replay."""
 
+from __future__ import annotations
+
 import base64
 from typing import Any
 

@@ -1,6 +1,8 @@
 """A connection in protocol version 2: what North sends in the form of version 1 goes out in that of version 2, with the
 states that version 1 does not have."""
 
+from __future__ import annotations
+
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator

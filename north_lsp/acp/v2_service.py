@@ -1,6 +1,8 @@
 """The methods of protocol version 2: they do what those of version 1 do, and a prompt is answered when it is a part of
 its conversation."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The goal and the workflow, as North's own clients get them. Pure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.agent.ports.work import CriterionView, GoalView, WorkDecision, WorkflowView, WorkView

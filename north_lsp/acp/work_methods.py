@@ -1,5 +1,7 @@
 """`_north/work/get`, `_north/goal/*`: the goal and the workflow, for users who look at them, and who edit the goal."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What the command line takes: the parser of the commands, their help, and mistakes in one line."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -25,11 +27,11 @@ class Parser(argparse.ArgumentParser):
     """A parser whose mistakes are one line. `fill` adds its arguments when they are needed: a command line has only one
     command."""
 
-    def __init__(self, fill: "Callable[[Parser], None] | None" = None, **options: Any) -> None:
+    def __init__(self, fill: Callable[[Parser], None] | None = None, **options: Any) -> None:
         super().__init__(**options, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
         self._fill = fill
 
-    def filled(self) -> "Parser":
+    def filled(self) -> Parser:
         """Return this parser with all of its arguments."""
         if self._fill is not None:
             fill, self._fill = self._fill, None

@@ -1,5 +1,7 @@
 """`north-lsp doctor --bundle`: a zip for a report of a problem. Secrets are masked; conversations are asked about."""
 
+from __future__ import annotations
+
 import os
 import re
 import zipfile
@@ -33,7 +35,7 @@ class Masking:
     homes: Sequence[str]
 
     @classmethod
-    def of(cls, options: Options, locations: Locations) -> "Masking":
+    def of(cls, options: Options, locations: Locations) -> Masking:
         home = os.path.expanduser("~")
         homes = {home, os.path.realpath(home)} - {"/", "~"}
         return cls(frozenset(_known_secrets(options, locations)), sorted(homes, key=len, reverse=True))

@@ -1,5 +1,7 @@
 """The commands of the command line: their options, examples and help. Knows nothing of what they do."""
 
+from __future__ import annotations
+
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 

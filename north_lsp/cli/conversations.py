@@ -1,5 +1,7 @@
 """`north-lsp conversations`: the stored conversations on the command line."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """Writes down why the program ended, for a report."""
 
+from __future__ import annotations
+
 import sys
 import traceback
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """`north-lsp docs`: the manual in the terminal, the same pages that models read as `docs://north`."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from difflib import get_close_matches

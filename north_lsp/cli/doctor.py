@@ -1,5 +1,7 @@
 """`north-lsp doctor`: what North finds on this machine, and what to do about what is wrong. Never prints a secret."""
 
+from __future__ import annotations
+
 import os
 import platform
 import stat

@@ -1,5 +1,7 @@
 """`north-lsp export`: a conversation as a file, without an editor."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable
 from datetime import date

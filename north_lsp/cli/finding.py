@@ -1,5 +1,7 @@
 """What the doctor finds, and how it is shown."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import asdict

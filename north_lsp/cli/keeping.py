@@ -1,5 +1,7 @@
 """`north-lsp import`: takes over logs of conversations."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """`north-lsp login`, `logout` and `setup provider`. Keys are typed without being shown, and nothing prints them."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable

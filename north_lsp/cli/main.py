@@ -1,5 +1,7 @@
 """The command line. It imports nothing heavy: each command imports what it needs when it runs."""
 
+from __future__ import annotations
+
 import io
 import os
 import sys
@@ -30,13 +32,13 @@ _OF_SERVERS: dict[tuple[str, ...], dict[str, Any]] = {
 """The command lines with which editors start a server, and what is special about each."""
 
 
-def _parser() -> "Parser":
+def _parser() -> Parser:
     from north_lsp.cli.arguments import parser
 
     return parser()
 
 
-def _options(arguments: "argparse.Namespace") -> Options:
+def _options(arguments: argparse.Namespace) -> Options:
     path = None
     if arguments.path is not None:
         path = Path(arguments.path).expanduser().absolute()
@@ -72,7 +74,7 @@ def _environ() -> dict[str, str]:
     return with_env_file(os.environ, path, secret_names())
 
 
-def _tell_who_types(protocol: "Protocol") -> None:
+def _tell_who_types(protocol: Protocol) -> None:
     """Say on standard error what waits here, to somebody who started a server by hand in a terminal."""
     if os.isatty(0) and os.isatty(2):
         text = f"north-lsp {protocol} waits for an editor's messages. To try North in this terminal: north-lsp demo"
@@ -88,7 +90,7 @@ def _let_interrupts_end() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _serve(protocol: "Protocol", options: Options) -> int:
+def _serve(protocol: Protocol, options: Options) -> int:
     """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
     from north_lsp.rpc.opening import ConnectionEnded
     from north_lsp.server.garbage import pause_collector
@@ -105,7 +107,7 @@ def _serve(protocol: "Protocol", options: Options) -> int:
         return ended.exit_code
     from north_lsp.server.code_bundle import read_code_bundle
 
-    read_code_bundle()
+    read_code_bundle(protocol)
     from north_lsp.server.connection import run_stdio
 
     code = run_stdio(protocol, opening, read_fd, write_fd, options)
@@ -113,7 +115,7 @@ def _serve(protocol: "Protocol", options: Options) -> int:
     os._exit(code)
 
 
-def _lsp(arguments: "argparse.Namespace", options: Options) -> int:
+def _lsp(arguments: argparse.Namespace, options: Options) -> int:
     if arguments.tcp is None:
         return _serve("lsp", options)
     from north_lsp.server.tcp import read_address, run_tcp
@@ -121,13 +123,13 @@ def _lsp(arguments: "argparse.Namespace", options: Options) -> int:
     return run_tcp(read_address(arguments.tcp), options)
 
 
-def _demo(arguments: "argparse.Namespace", options: Options) -> int:
+def _demo(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.demo.run import run_demo
 
     return run_demo(options, prompt=arguments.prompt, unattended=arguments.yes)
 
 
-def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
+def _conversations(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.conversations import Wishes, conversations
 
     if arguments.words[:1] == ["export"]:
@@ -150,14 +152,14 @@ def _export_one(words: Sequence[str], options: Options) -> int:
     return export(options, id, out, None, raw=False, force=False, ask=_ask)
 
 
-def _export(arguments: "argparse.Namespace", options: Options) -> int:
+def _export(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.export import export
 
     wanted = (arguments.out, arguments.format)
     return export(options, arguments.conversation, *wanted, raw=arguments.raw, force=arguments.force, ask=_ask)
 
 
-def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
+def _doctor(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.doctor import examine
     from north_lsp.cli.finding import as_json, report
     from north_lsp.cli.talking import complain, is_colored, waiting
@@ -181,20 +183,20 @@ def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
     return 1 if any(finding.level == "error" for finding in findings) else 0
 
 
-def _docs(arguments: "argparse.Namespace", options: Options) -> int:
+def _docs(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.docs import docs
     from north_lsp.cli.talking import complain
 
     return docs(arguments.page, arguments.json, print, complain)
 
 
-def _completion(arguments: "argparse.Namespace", options: Options) -> int:
+def _completion(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.completion import completion
 
     return completion(arguments.shell, print)
 
 
-def _help(arguments: "argparse.Namespace", options: Options) -> int:
+def _help(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.arguments import subparsers
 
     whole = _parser()
@@ -208,11 +210,11 @@ def _help(arguments: "argparse.Namespace", options: Options) -> int:
     return 0
 
 
-def _acp(arguments: "argparse.Namespace", options: Options) -> int:
+def _acp(arguments: argparse.Namespace, options: Options) -> int:
     return _login(arguments, options) if arguments.login else _serve("acp", options)
 
 
-def _models(arguments: "argparse.Namespace", options: Options) -> int:
+def _models(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.reports import models
     from north_lsp.cli.talking import complain, waiting
 
@@ -224,7 +226,7 @@ def _models(arguments: "argparse.Namespace", options: Options) -> int:
     return 0
 
 
-def _login(arguments: "argparse.Namespace", options: Options) -> int:
+def _login(arguments: argparse.Namespace, options: Options) -> int:
     from getpass import getpass
 
     from north_lsp.cli.login import is_terminal, login
@@ -236,7 +238,7 @@ def _login(arguments: "argparse.Namespace", options: Options) -> int:
     return login(options, provider, _ask, ask_secret, print)
 
 
-def _logout(arguments: "argparse.Namespace", options: Options) -> int:
+def _logout(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.login import logout, stored_as_json
 
     if arguments.json:
@@ -244,20 +246,20 @@ def _logout(arguments: "argparse.Namespace", options: Options) -> int:
     return logout(options, arguments.provider, _ask, print)
 
 
-def _setup(arguments: "argparse.Namespace", options: Options) -> int:
+def _setup(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.login import setup_provider
 
     return setup_provider(options, arguments.preset, arguments.id, arguments.address, arguments.yes, _ask, print)
 
 
-def _import(arguments: "argparse.Namespace", options: Options) -> int:
+def _import(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.keeping import import_files
     from north_lsp.cli.talking import complain
 
     return import_files(options, arguments.files, salvage=arguments.salvage, say=print, complain=complain)
 
 
-def _purge(arguments: "argparse.Namespace", options: Options) -> int:
+def _purge(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.purge import purge
     from north_lsp.cli.talking import complain
 
@@ -265,13 +267,13 @@ def _purge(arguments: "argparse.Namespace", options: Options) -> int:
     return purge(options, scope, _ask if not arguments.yes else None, print, complain)
 
 
-def _stats(arguments: "argparse.Namespace", options: Options) -> int:
+def _stats(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.stats import stats
 
     return stats(options, arguments.conversation, disk=arguments.disk, as_json=arguments.json, show=print)
 
 
-def _schema(arguments: "argparse.Namespace", options: Options) -> int:
+def _schema(arguments: argparse.Namespace, options: Options) -> int:
     import json
 
     from north_lsp.storage.settings_json_schema import json_schema
@@ -280,7 +282,7 @@ def _schema(arguments: "argparse.Namespace", options: Options) -> int:
     return 0
 
 
-def _settings(arguments: "argparse.Namespace", options: Options) -> int:
+def _settings(arguments: argparse.Namespace, options: Options) -> int:
     from north_lsp.cli.settings import settings
     from north_lsp.cli.talking import complain
 
@@ -306,7 +308,7 @@ def _crashed(error: Exception) -> int:
     return _FAILED
 
 
-_COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
+_COMMANDS: dict[str, Callable[[argparse.Namespace, Options], int]] = {
     "acp": _acp,
     "lsp": _lsp,
     "demo": _demo,
@@ -329,7 +331,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
 }
 
 
-def read_arguments(argv: Sequence[str]) -> "argparse.Namespace":
+def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line. Those of editors need no parser, which takes a fifth of the time until the first answer to
     make."""
     if (special := _OF_SERVERS.get(tuple(argv))) is not None:

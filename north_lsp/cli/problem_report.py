@@ -1,6 +1,8 @@
 """`north-lsp doctor --report`: what a report of a problem begins with, as Markdown to paste. It has no secrets, and no
 name of the home folder."""
 
+from __future__ import annotations
+
 import os
 import platform
 import subprocess

@@ -1,5 +1,7 @@
 """`north-lsp purge`: says what would be removed, asks, and removes it. Settings and models are never touched."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from dataclasses import replace

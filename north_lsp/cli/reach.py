@@ -1,5 +1,7 @@
 """The doctor's look at the network: what requests to models go through, and whether providers accept the keys."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from urllib.parse import urlsplit

@@ -1,5 +1,7 @@
 """A report for the terminal: the models."""
 
+from __future__ import annotations
+
 import json
 import time
 from typing import TYPE_CHECKING
@@ -51,7 +53,7 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     return "\n".join([table(found, default), *([""] if keys else []), *keys]), problems
 
 
-def _default(options: Options, settings: "Settings", known: "Catalog", allowed: "Allowed") -> "Model | None":
+def _default(options: Options, settings: Settings, known: Catalog, allowed: Allowed) -> Model | None:
     """Return the model that answers if no other is chosen, None if none can."""
     try:
         return options.choose_model(settings.selected_model, known, allowed).model

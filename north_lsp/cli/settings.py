@@ -1,5 +1,7 @@
 """`north-lsp settings`: the settings with where each value comes from; setting and resetting one in a file."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """`north-lsp stats`: what a conversation adds up to, and what North keeps on the disk."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 

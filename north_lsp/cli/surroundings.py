@@ -1,5 +1,7 @@
 """The doctor's look at what is around North: programs, and editors with their clients."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """How commands talk: warnings on standard error, questions, and colors and progress on terminals only."""
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """The doctor's look for a newer North: one request to PyPI, and only when the user asks for it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 

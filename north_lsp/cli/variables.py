@@ -1,6 +1,8 @@
 """The environment variables that North reads under its own name: the doctor knows them, and the page
 `docs/configure/environment.md` lists them."""
 
+from __future__ import annotations
+
 VARIABLES = {
     "NORTH_MODEL": "which model answers, like `--model`",
     "NORTH_FAST_MODEL": "the model of the role `fast` (titles, summaries)",

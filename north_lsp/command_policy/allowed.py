@@ -1,5 +1,7 @@
 """What users can allow: exact commands, and rules for similar ones. Pure data; `rules.py` tells what a rule covers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, get_args
 
@@ -35,7 +37,7 @@ class Rule:
         return {"words": list(self.words), "flags": list(self.flags), "args": self.args}
 
     @classmethod
-    def from_json(cls, value: object) -> "Rule | None":
+    def from_json(cls, value: object) -> Rule | None:
         """Read a rule; None for an invalid entry, which then allows nothing."""
         if not isinstance(value, dict) or not value.keys() <= {"words", "flags", "args"}:
             return None

@@ -3,6 +3,8 @@
 Awks differ, so only what all of them read in the same way passes. Pure.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.command_policy.parsing import Word

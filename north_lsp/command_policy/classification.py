@@ -1,6 +1,8 @@
 """Decides which commands may run without asking: those that the user allowed, as an exact text or by a rule, and never
 the dangerous ones."""
 
+from __future__ import annotations
+
 import os
 import re
 import tomllib

@@ -1,6 +1,8 @@
 """Tells what the words of a known program mean (`programs.toml`, `projects.toml`, `git.toml`). A program or word that
 is not in these tables is unknown, and asks. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, cast

@@ -1,5 +1,7 @@
 """Finds commands that a tool does better: the model is told which tool, and the command does not run."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Sequence
 

@@ -1,6 +1,8 @@
 """Commands that only look, as strictly as can be: what runs where nothing may be changed; and those that change files
 for certain. Loading the grammar takes a while: for a thread."""
 
+from __future__ import annotations
+
 from north_lsp.command_policy.grammar import name_of, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
 from north_lsp.command_policy.tables import git_writes, reason_against

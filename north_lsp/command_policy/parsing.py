@@ -5,6 +5,8 @@ redirects to `/dev/null` and between descriptors. The second is a full grammar o
 anything else it finds. Loading it takes a while: call `parse` on a thread.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from functools import cache
@@ -339,7 +341,7 @@ class _Reader:
 
 
 @cache
-def _parser() -> "Parser":
+def _parser() -> Parser:
     import tree_sitter_bash
     from tree_sitter import Language, Parser
 
@@ -366,5 +368,5 @@ def _check_grammar(command: str) -> None:
         waiting.extend(node.children)
 
 
-def _shown(node: "Node", data: bytes) -> str:
+def _shown(node: Node, data: bytes) -> str:
     return data[node.start_byte : node.end_byte].decode("utf-8", "replace")[:80]

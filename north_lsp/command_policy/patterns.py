@@ -1,5 +1,7 @@
 """Searches what a model writes for regular expressions from the user's settings, in bounded time, whatever they are."""
 
+from __future__ import annotations
+
 import importlib
 import json
 import re

@@ -4,6 +4,8 @@ links.
 Looks at the disk: call it on a thread.
 """
 
+from __future__ import annotations
+
 import glob
 import os
 import re

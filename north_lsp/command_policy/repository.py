@@ -1,5 +1,7 @@
 """Decides whether git can be run in a repository without running something that the repository brought along."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,8 @@
 """Applies the allowlist's rules to a parsed command line: every simple command must be known and covered, and the line
 must mean the same when it runs as it does now."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -1,6 +1,8 @@
 """Checks words that are themselves programs (sed scripts, jq filters, printf formats and the like): only those pass
 that read their input and do nothing else. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,5 +1,7 @@
 """Looks up programs in `programs.toml`, `projects.toml` and `git.toml`. Pure."""
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping
 from dataclasses import field, replace

@@ -1,6 +1,8 @@
 """Runs pygls behind North's peer: it gets the raw messages that nothing else handles, in order, and never touches the
 wire."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable
@@ -76,7 +78,7 @@ class PyglsBridge:
                 missing = RpcError(INTERNAL_ERROR, "North's LSP library cannot be loaded; `north-lsp doctor` says why")
                 await self._peer.send(error_reply(raw["id"], missing))
 
-    def _load(self) -> "LanguageServer":
+    def _load(self) -> LanguageServer:
         """Import pygls and create its server. The import takes a third of a second: never call this on the loop."""
         from north_lsp.lsp.pygls_server import make_server
 
@@ -87,7 +89,7 @@ class PyglsBridge:
         """Return an event that is set at the next change of any text."""
         return self._changed
 
-    async def _feed(self, server: "LanguageServer", raw: dict[str, Any]) -> None:
+    async def _feed(self, server: LanguageServer, raw: dict[str, Any]) -> None:
         await self._room.wait()
         try:
             message = server.protocol.structure_message(raw)

@@ -3,6 +3,8 @@
 An editor without the chat tells its server nothing of other servers' diagnostics, so this is all that North can know.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

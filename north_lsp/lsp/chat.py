@@ -1,6 +1,8 @@
 """The chat for clients that have none: a Markdown document in which the user writes and North answers, and commands for
 all that a person needs around it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress

@@ -3,6 +3,8 @@
 Answers are written into it a few times a second, each below its prompt, wherever the user types meanwhile.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import field

@@ -2,6 +2,8 @@
 
 Nothing of what is there is ever replaced, so that whatever the user types meanwhile stays."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,6 +1,8 @@
 """What editors offer in a chat document: lenses and actions for all that can be done, completion, results of calls on
 hover, links, folding and the list of prompts. Types of LSP are made where pygls is."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

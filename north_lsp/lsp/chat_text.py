@@ -3,6 +3,8 @@
 A document is a row of sections below `## You` and `## North`. What is below the last `## You` is not sent yet; all that
 North ever does to the text of a user is to insert something before or behind it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

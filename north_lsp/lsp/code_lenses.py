@@ -1,6 +1,8 @@
 """Code lenses and code actions that decide a waiting edit, in its review document and in the files it changes. Pure
 functions."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

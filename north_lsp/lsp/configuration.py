@@ -2,6 +2,8 @@
 `workspace/configuration` where the client does not tell them itself. Many editors mix files of the opened folder into
 them (`.dir-locals.el`, `.zed/settings.json`): then they may say no more than a project's own file."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """Has the editor itself ask about an edit, where the user wants that and it can: as changes to be confirmed there."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The conversation of a client without the chat: one is current at a time, and its turns follow each other."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

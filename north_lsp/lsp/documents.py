@@ -1,5 +1,7 @@
 """Reads the texts that an LSP client has open, and changes them as one undoable step through `workspace/applyEdit`."""
 
+from __future__ import annotations
+
 import contextlib
 import difflib
 import os

@@ -3,6 +3,8 @@
 They all decide the same pending review; the first that decides it closes the others.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil

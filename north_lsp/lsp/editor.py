@@ -1,5 +1,7 @@
 """The Editor port for clients that speak only LSP: message requests, progress and the client's log."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """What language features say, in North's own words. Types of LSP are made of it where pygls is."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from north_lsp.lazy_dataclass import dataclass

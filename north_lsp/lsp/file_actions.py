@@ -1,6 +1,8 @@
 """Code actions on any file: ask about what is selected, have it explained, tested or documented, and fix what a
 diagnostic says. Pure functions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """LSP's `initialize` as a pure function over a declared table of capabilities. Needs neither pygls nor lsprotocol."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

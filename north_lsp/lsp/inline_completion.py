@@ -1,5 +1,7 @@
 """Inline completion: what a small model would write at the cursor, or change near it, once the user has paused."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

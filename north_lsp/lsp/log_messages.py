@@ -1,5 +1,7 @@
 """Tells an LSP client what North's log warns of, as `window/logMessage`: the same line, without contents."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import deque
 from contextlib import suppress

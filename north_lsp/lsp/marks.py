@@ -1,6 +1,8 @@
 """Diagnostics of North's own in an editor without the chat. A file's replace each other as a whole, so all who have
 something to say of a file say it here."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal

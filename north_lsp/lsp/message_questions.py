@@ -1,5 +1,7 @@
 """Questions to the user: by a message with actions, and by whatever else in the editor gives an answer meanwhile."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Any

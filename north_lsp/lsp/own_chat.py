@@ -1,6 +1,8 @@
 """Prompts of code actions in clients that show a chat themselves: they go to the client's own conversation, as if the
 user had written them there."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from itertools import count

@@ -4,6 +4,8 @@ A hunk is decided by its code lens, a code action or a command; the last one, or
 the edit. Changes of the review document count at that moment.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Shows that North works, as LSP's progress, which can be cancelled."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,5 +1,7 @@
 """Creates the language server that pygls runs for North. The only module that imports pygls and lsprotocol."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from typing import Any

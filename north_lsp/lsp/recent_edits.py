@@ -1,5 +1,7 @@
 """What the user has changed lately, as far as it can be told from the texts at each pause. Knows no protocol."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Collection, Sequence
 from pathlib import Path

@@ -4,6 +4,8 @@ It is a unified diff with room for a comment above it. Users may change `+` line
 between a leading space and `-`, and remove hunks and files, which rejects them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

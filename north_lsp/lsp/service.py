@@ -1,5 +1,7 @@
 """LSP's life cycle, and North's LSP commands for clients that did not opt in to the chat on their connection."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any

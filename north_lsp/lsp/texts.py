@@ -4,6 +4,8 @@ neither pygls nor the wire.
 pygls keeps none: it would also end lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """The goal and the workflow in a chat document: a few words for lenses, and Markdown on hover. Pure functions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from north_lsp.agent.ports.work import CriterionView, GoalView, WorkDecision, WorkflowView, WorkView

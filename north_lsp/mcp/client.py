@@ -1,6 +1,8 @@
 """One connection's requests and answers, whatever carries them. Nothing that the other side sends ends more than the
 request that it is about."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import field

@@ -1,5 +1,7 @@
 """Opens the connections to MCP servers: the core's port, in terms of the protocol."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -238,7 +240,7 @@ class Connector:
     async def sign_out(self, spec: ServerSpec) -> bool:
         return await self._of_users().sign_out(_signed_in_at(spec))
 
-    def _of_users(self) -> "SignIns":
+    def _of_users(self) -> SignIns:
         from north_lsp.mcp.oauth import SignIns  # loads the HTTP client
 
         self._sign_ins = self._sign_ins or SignIns(self._environ, self._store, self._given.update)

@@ -1,6 +1,8 @@
 """Reads what a server says of its tools and of their results. Nothing in it is believed: what makes no sense is left
 out, and said."""
 
+from __future__ import annotations
+
 import base64
 import binascii
 import json

@@ -1,6 +1,8 @@
 """A server behind an address (streamable HTTP): a POST for each message, answered by JSON or by an event stream, and a
 stream of the server's own messages if it has one."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any

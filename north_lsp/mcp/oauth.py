@@ -1,6 +1,8 @@
 """Signs in to a server behind an address, by OAuth as the protocol has it: the server says who signs users in, the user
 does it in a browser, and North gets a token, which it refreshes."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import time

@@ -2,6 +2,8 @@
 request says by itself which version it is of. Editors that go by an older draft have connections, and sessions on
 them."""
 
+from __future__ import annotations
+
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress

@@ -1,6 +1,8 @@
 """What both carriers to a server behind an address have in common: each message is sent by a POST of its own, with a
 limit on how many are under way, and what goes wrong with it answers its request."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress

@@ -1,6 +1,8 @@
 """What is secret of what a server is given: where its values come from, and which they are, so that they can be masked
 in what the server says."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

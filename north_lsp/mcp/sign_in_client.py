@@ -1,6 +1,8 @@
 """The HTTP client of a sign-in: where each request leads is checked, and the connection is made to the network address
 that was checked."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 

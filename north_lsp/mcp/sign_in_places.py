@@ -1,5 +1,7 @@
 """To which addresses a sign-in may lead, and which of them a server speaks for."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 

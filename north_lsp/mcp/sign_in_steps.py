@@ -1,6 +1,8 @@
 """The steps of a sign-in by OAuth, each a request or two: what a server is called and who signs its users in, North's
 registration there, the browser's answer, a token. Knows nothing of where tokens are kept."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence

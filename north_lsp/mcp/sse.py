@@ -1,6 +1,8 @@
 """A server behind an address, in the protocol's older way: one event stream for all that the server says, which begins
 with the address that messages are sent to."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any

@@ -4,6 +4,8 @@ The process, and everything that it starts, ends with the connection, and also w
 (`shell/guardian.py`).
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil
@@ -193,7 +195,7 @@ def _close_all(descriptors: Sequence[int]) -> None:
         os.close(descriptor)
 
 
-async def _ended(process: "subprocess.Popen[bytes]") -> None:
+async def _ended(process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None:
         await anyio.sleep(_POLL_SECONDS)
 

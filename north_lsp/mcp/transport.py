@@ -1,5 +1,7 @@
 """What carries the messages of one connection, and the limits that hold for every carrier."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 

@@ -1,5 +1,7 @@
 """Makes the provider for a model that is served over the network. Imports the vendor's SDK."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 

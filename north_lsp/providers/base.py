@@ -1,5 +1,7 @@
 """The one stream contract: what is sent to a model, and the events that come back. Data only; imports nothing heavy."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, Protocol
@@ -57,7 +59,7 @@ class Usage:
     raw: Mapping[str, object] = field(default_factory=dict, compare=False)
     reasoning: int = 0
 
-    def __add__(self, other: "Usage") -> "Usage":
+    def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input + other.input,
             self.output + other.output,
@@ -81,7 +83,7 @@ class Cost:
     def total(self) -> float:
         return self.input + self.output + self.cache_read + self.cache_write
 
-    def __add__(self, other: "Cost") -> "Cost":
+    def __add__(self, other: Cost) -> Cost:
         return Cost(
             self.input + other.input,
             self.output + other.output,

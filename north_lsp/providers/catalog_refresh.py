@@ -1,6 +1,8 @@
 """Keeps the catalog current while a process lives: models.yml was edited, keys were stored, servers came and went.
 Listeners are told of each change."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 

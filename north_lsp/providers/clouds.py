@@ -1,6 +1,8 @@
 """OpenAI's models on Azure, Google's on Vertex AI, Anthropic's there and all makers' on Amazon Bedrock: the environment
 says where they are served. Pure; imports nothing heavy."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 

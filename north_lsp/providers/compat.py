@@ -1,6 +1,8 @@
 """The differences between servers that speak OpenAI's Chat Completions. Data and pure functions; imports nothing
 heavy."""
 
+from __future__ import annotations
+
 import ipaddress
 import re
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Where a provider's key comes from. A key is never shown. Imports nothing heavy."""
 
+from __future__ import annotations
+
 import subprocess
 from collections.abc import Mapping
 

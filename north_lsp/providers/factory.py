@@ -1,6 +1,8 @@
 """Makes a model's provider: a vendor's, the offline one, a scripted one, the user's own, or one that reports a
 problem."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Read values from a vendor's JSON, which may hold anything: a value of the wrong type counts as absent. Pure."""
 
+from __future__ import annotations
+
 import json
 import math
 from typing import Any

@@ -1,6 +1,8 @@
 """Finds traces of a model's internal channels in its output (`to=functions.…`), as models of the OpenAI family leave
 them. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,5 +1,7 @@
 """Describes a model and its provider. Data only; imports nothing heavy."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
@@ -198,7 +200,7 @@ class Model:
             return _UNKNOWN_PICTURE
         return min(math.ceil(sides[0] * sides[1] / _PIXELS_A_TOKEN), _MOST_OF_A_PICTURE)
 
-    def with_level(self, level: Level | None) -> "Model":
+    def with_level(self, level: Level | None) -> Model:
         return replace(self, level=level)
 
 

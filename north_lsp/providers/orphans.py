@@ -1,5 +1,7 @@
 """Recognizes calls that a vendor says have no result, by the wording of its refusals. Imports nothing heavy."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Failed
 

@@ -1,5 +1,7 @@
 """The providers of a connection: made once for each model, on a thread, because a vendor's SDK is slow to import."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import partial
 

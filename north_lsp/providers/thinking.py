@@ -1,5 +1,7 @@
 """How much a model may think: from the levels that people choose to what is sent to a vendor. Pure."""
 
+from __future__ import annotations
+
 from typing import Literal, get_args
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """Decides which certificates North trusts, for every request that it makes."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
-def verification(environ: Mapping[str, str], address: str = "") -> "ssl.SSLContext | bool":
+def verification(environ: Mapping[str, str], address: str = "") -> ssl.SSLContext | bool:
     """Return the value of `verify` for HTTP clients, for an address if it is known. Reads a file, so call it on a
     thread. Raises OSError (ssl.SSLError is one) for a `NORTH_CA_BUNDLE` that cannot be used."""
     if address.startswith("http://") and not may_be_proxied():

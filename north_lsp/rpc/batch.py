@@ -1,5 +1,7 @@
 """The answers to an array of messages: they go out as one array, once all of them are there."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 

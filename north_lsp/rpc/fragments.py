@@ -1,5 +1,7 @@
 """Reads what it can of a broken or overlong JSON-RPC message: its id, and whether it was an answer."""
 
+from __future__ import annotations
+
 import json
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """The two framings as pure decoders: bytes in, JSON-RPC values out. No I/O here, so any chunking can be tested."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

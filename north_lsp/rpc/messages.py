@@ -1,5 +1,7 @@
 """JSON-RPC 2.0: tells requests, notifications and responses apart, and has the error codes. Knows no methods."""
 
+from __future__ import annotations
+
 from typing import Any, TypeGuard
 
 from north_lsp.lazy_dataclass import dataclass

@@ -4,6 +4,8 @@ It is separate from the peer because it needs no event loop: on stdio it runs wi
 before anything heavy is imported, so that an editor gets its answer while the rest of the program is still loading.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import field

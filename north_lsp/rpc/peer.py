@@ -3,6 +3,8 @@
 It knows no methods but the two that LSP and ACP have for cancelling. Services say which methods are theirs.
 """
 
+from __future__ import annotations
+
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack

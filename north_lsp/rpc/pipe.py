@@ -1,5 +1,7 @@
 """Byte pipes under a peer: descriptors (stdio) and a socket (TCP). Writes wait for the reader."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from functools import partial

@@ -3,6 +3,8 @@
 `initialize` is already answered when this module is imported, so it may import heavy modules.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import os
@@ -87,7 +89,7 @@ _REST_SECONDS = 0.05
 
 
 @functools.cache
-def load_tools(variant: EditVariant = "anchors") -> "Registry":
+def load_tools(variant: EditVariant = "anchors") -> Registry:
     """Load the table of shipped tools."""
     from north_lsp.tools.shipped import shipped_tools
 
@@ -210,13 +212,13 @@ async def _core(
 
 
 def _secrets(
-    locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile, connector: "_Connector"
+    locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile, connector: _Connector
 ) -> Secrets:
     """Return the placeholders for what models are asked outside of all conversations."""
     return secrets_in((), locations, environ, known, lambda: settings.current().secrets, lambda: connector.given)
 
 
-def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exported | None, list[str]]":
+def _telemetry(settings: Settings, environ: Mapping[str, str]) -> tuple[Exported | None, list[str]]:
     """Begin to send telemetry, if the user wants that. Returns also what is missing for it."""
     wanted = settings.telemetry
     if not wanted.enabled or (endpoint := endpoint_of(wanted.endpoint, environ)) is None:
@@ -297,12 +299,13 @@ def _retry(settings: Settings) -> RetrySettings:
 async def _warm_up(
     defaults: Defaults,
     providers: ProviderPool,
-    tools: "Callable[[], Registry]",
+    tools: Callable[[], Registry],
     catalog_refresh: CatalogRefresh,
     times: StartTimes,
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
     try:
+        early = frozenset(sys.modules)
         await anyio.sleep(_WARM_UP_AFTER_SECONDS)
         await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
         await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.services.wiring", abandon_on_cancel=True)
@@ -310,7 +313,7 @@ async def _warm_up(
         with contextlib.suppress(Exception):  # the first prompt reports what is wrong
             await providers.get(defaults.model)
         times.reached("model")
-        await anyio.to_thread.run_sync(write_code_bundle, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(write_code_bundle, early, abandon_on_cancel=True)
     finally:
         resume_collector()
     await catalog_refresh.discover()

@@ -3,6 +3,8 @@
 What was said and done is on the disk before anything here begins, so a process that is cut loses nothing.
 """
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable

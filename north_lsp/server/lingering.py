@@ -4,6 +4,8 @@ A turn that stands still then is left to the next process, as if this one had be
 run on, so the process ends without them.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Sequence
 

@@ -1,5 +1,7 @@
 """`NORTH_NO_NETWORK`: no connection leaves this machine, whichever library opens it."""
 
+from __future__ import annotations
+
 import ipaddress
 import sys
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Opens each protocol's connection. Everything here is imported before the first answer, so it is kept light."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from typing import Any, Literal

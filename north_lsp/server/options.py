@@ -1,6 +1,8 @@
 """The checked options of the command line and the environment. Imports nothing heavy: it runs before the first
 answer."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +27,7 @@ class Options:
     environ: Mapping[str, str]
     path: Path | None = None
     model: str | None = None
-    mode: "Mode | None" = None
+    mode: Mode | None = None
     log_level: str | None = None
 
     def check_model(self) -> None:
@@ -33,7 +35,7 @@ class Options:
         if self.model is not None:
             self.choose_model(None)
 
-    def load_catalog(self, models: "ModelSettings | None" = None) -> "Catalog":
+    def load_catalog(self, models: ModelSettings | None = None) -> Catalog:
         """Load the shipped models and the user's, with the keys that are stored. Reads files; also the settings, unless
         they are given as `models`."""
         from north_lsp.providers.catalog.loading import load_catalog
@@ -51,9 +53,7 @@ class Options:
         known.keys.refresh()
         return known
 
-    def choose_model(
-        self, saved: str | None, known: "Catalog | None" = None, allowed: "Allowed | None" = None
-    ) -> "Choice":
+    def choose_model(self, saved: str | None, known: Catalog | None = None, allowed: Allowed | None = None) -> Choice:
         """Choose the model to start with: the one asked for, else the first enabled one, else the saved choice, else
         the default of what has a key.
 
@@ -69,7 +69,7 @@ class Options:
         except (UnknownModel, MissingCredential) as error:
             raise UsageError(str(error)) from None
 
-    def model_to_serve(self, saved: str | None, known: "Catalog", allowed: "Allowed") -> "Choice":
+    def model_to_serve(self, saved: str | None, known: Catalog, allowed: Allowed) -> Choice:
         """Choose as `choose_model` does, but for an editor, where nobody reads what a process prints when it ends: a
         model that was asked for and cannot be used is chosen, and says so in the chat."""
         from north_lsp.providers.catalog.model_selection import Choice

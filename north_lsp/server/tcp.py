@@ -1,5 +1,7 @@
 """`north-lsp lsp --tcp`: the language server on a loopback socket, for a client that presents the token."""
 
+from __future__ import annotations
+
 import ipaddress
 import os
 import secrets

@@ -3,6 +3,8 @@ durations only, unless the user wants contents as well: the other events have no
 anybody.
 """
 
+from __future__ import annotations
+
 import logging
 import threading
 from collections.abc import Mapping
@@ -45,7 +47,7 @@ _ATTRIBUTES = {
 class Telemetry:
     """Observes the events of all sessions. Safe for several threads."""
 
-    def __init__(self, traces: "TracerProvider", metrics: "MeterProvider") -> None:
+    def __init__(self, traces: TracerProvider, metrics: MeterProvider) -> None:
         self._tracer = traces.get_tracer("north_lsp", __version__)
         meter = metrics.get_meter("north_lsp", __version__)
         self._tokens = meter.create_counter("north.tokens", "token")
@@ -146,7 +148,7 @@ def _context(data: Mapping[str, object]) -> Any:
     return TraceContextTextMapPropagator().extract({"traceparent": given}) if isinstance(given, str) else None
 
 
-def _under(span: "Span | None") -> Any:
+def _under(span: Span | None) -> Any:
     from opentelemetry.trace import set_span_in_context
 
     return None if span is None else set_span_in_context(span)
@@ -171,7 +173,7 @@ def _usage(data: Mapping[str, object]) -> dict[str, int]:
     return {f"tokens.{kind}": number for kind, number in usage.items() if isinstance(number, int) and number}
 
 
-def _end(span: "Span", attributes: Mapping[str, Any], *, failed: bool) -> None:
+def _end(span: Span, attributes: Mapping[str, Any], *, failed: bool) -> None:
     from opentelemetry.trace import Status, StatusCode
 
     span.set_attributes(dict(attributes))

@@ -1,5 +1,7 @@
 """`NORTH_TIMING`: how long the stages of the start take, and what blocks the event loop, in North's log."""
 
+from __future__ import annotations
+
 import os
 import sys
 import time

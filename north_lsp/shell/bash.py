@@ -6,6 +6,8 @@ can be mistaken for its end. Two marks with an unguessable nonce only tell which
 to the command.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -97,7 +99,7 @@ class Bash:
         *,
         terminal: bool = True,
         startup: str = "",
-    ) -> "Bash":
+    ) -> Bash:
         """Start a shell and wait for its first report. `folder` is the shell's own; without `terminal` commands print
         into a pipe; `startup` is read first. Raises ToolError."""
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
@@ -124,7 +126,7 @@ class Bash:
         *,
         stdin: str = "",
         waits: bool = False,
-    ) -> "Bash":
+    ) -> Bash:
         """Start a shell that reads one command and ends with it, for machines where no shell can be kept; `run_once`
         waits for it. The command reads from the file `stdin` in the folder, if given; with `waits` the shell ends only
         after what the command left running. Raises ToolError."""
@@ -141,7 +143,7 @@ class Bash:
         return shell
 
     @classmethod
-    async def _made(cls, make: "Callable[[], Bash]", background: Background, *, reads: bool = True) -> "Bash":
+    async def _made(cls, make: Callable[[], Bash], background: Background, *, reads: bool = True) -> Bash:
         """Make a shell on a thread and start to read its output. Without `reads` that waits for `run_once`, so that no
         output is lost."""
         made: list[Bash] = []

@@ -1,5 +1,7 @@
 """North's ends of a shell's three channels: what it prints, what it is told, what it reports."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os

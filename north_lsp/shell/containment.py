@@ -1,5 +1,7 @@
 """The sandboxes of one session: updated before each command, swept after it, patrolled while anything runs."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Sequence
 from functools import partial

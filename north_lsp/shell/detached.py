@@ -5,6 +5,8 @@ Each has a folder with its description (`job.json`), a lock that is held while i
 exit code. Only the lock is reliable: the process id may belong to another process by now.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -110,7 +112,7 @@ def find_detached(records: Path) -> list[DetachedJob]:
 
 async def start_detached(
     maker: ShellMaker, records: Path, job: JobSpec, changes: Mapping[str, str | None], output: Path, *, contained: bool
-) -> "DetachedProcess":
+) -> DetachedProcess:
     """Start a detached job. `output` exists and is empty; `changes` are as for other jobs. Raises ToolError."""
     bash = maker.bash()
     folder = await anyio.to_thread.run_sync(partial(private_folder, outlives=True))

@@ -1,5 +1,7 @@
 """Ends the shells of a session and whatever their commands left running."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

@@ -1,6 +1,8 @@
 """The environment of commands: unattended and without credentials. Also tells which variables change what a word
 means."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Mapping
 

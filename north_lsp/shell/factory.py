@@ -1,5 +1,7 @@
 """Creates the shells of one session: chooses the bash, the shell's own folder and its sandbox, and handles failures."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil
@@ -138,7 +140,7 @@ class ShellMaker:
                 os.close(held)
             await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
-    def take_over(self, other: "ShellMaker") -> None:
+    def take_over(self, other: ShellMaker) -> None:
         """Take over the folder of a session that ends, and what it found out about this machine."""
         self._folder, self.alone, self._try_again = other._folder, other.alone, other._try_again
         other._folder = None

@@ -5,6 +5,8 @@ have below them whatever their commands sent into the background; then it ends t
 however that came, because North's end of the connection closes.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import signal

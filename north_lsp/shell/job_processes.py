@@ -1,5 +1,7 @@
 """What a job runs in: a shell of its own or, where no shell can be kept, a bash for its one command."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -73,7 +75,7 @@ class JobProcess(Protocol):
 
 async def start_job(
     maker: ShellMaker, job: JobSpec, changes: Mapping[str, str | None], *, contained: bool, needs: bool = False
-) -> "ShellProcess":
+) -> ShellProcess:
     """Start a job. `changes` are variables that the session's commands have set or (None) unset. Raises ToolError."""
     setup = "; ".join(exporting(changes, {})) or "\\builtin :"
     if maker.can_keep:

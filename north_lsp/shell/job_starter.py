@@ -1,5 +1,7 @@
 """Starts background jobs, each in a shell of its own that is like the shell of its place."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial

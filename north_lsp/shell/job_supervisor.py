@@ -6,6 +6,8 @@ left running lives, and reports on its standard output how the start went: `{"pi
 answer.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import fcntl

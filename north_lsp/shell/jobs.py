@@ -1,5 +1,7 @@
 """Background commands: each runs in its own shell, its output is kept, and it ends with the session at the latest."""
 
+from __future__ import annotations
+
 import contextlib
 import signal
 import socket
@@ -239,7 +241,7 @@ class Jobs:
                 "CONFLICT", f"job {job.id} took only {written} of {len(data)} bytes: it does not read its input"
             )
 
-    def take_over(self, other: "Jobs") -> None:
+    def take_over(self, other: Jobs) -> None:
         """Take over the jobs of a session that ends."""
         self._jobs, self._count, self._news = other._jobs, other._count, other._news
         other._jobs, other._news = {}, []

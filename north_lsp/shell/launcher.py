@@ -7,6 +7,8 @@ does not start (namespaces are required only if `needs` is set). With `--hold` i
 and holds further names there. On macOS it becomes `sandbox-exec`, which takes the sandbox's profile and becomes bash.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import json

@@ -1,5 +1,7 @@
 """The live shells of one session, and what one command leaves to the next: the directory and harmless variables."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import field

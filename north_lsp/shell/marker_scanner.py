@@ -1,5 +1,7 @@
 """Finds one command's output in the terminal's stream: it is between two marks that cannot be guessed."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_pattern import lazy_pattern
 
 _TRACE = lazy_pattern(

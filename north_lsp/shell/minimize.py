@@ -1,5 +1,7 @@
 """Shortens long outputs of successful commands by dropping lines that only report progress (`minimize.toml`). Pure."""
 
+from __future__ import annotations
+
 import re
 import tomllib
 from functools import cache

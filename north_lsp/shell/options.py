@@ -1,5 +1,7 @@
 """How a session's shells are created, according to the user's settings."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass

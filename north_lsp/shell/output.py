@@ -1,5 +1,7 @@
 """The output of a running command: cleaned, counted, and limited to its beginning and its end."""
 
+from __future__ import annotations
+
 import codecs
 from collections import deque
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Limits how many sessions have shells at once, and how long shells may stay unused."""
 
+from __future__ import annotations
+
 import time
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """What the core knows of whatever runs commands."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,10 +18,10 @@ if TYPE_CHECKING:
 class Runner(Protocol):
     """Runs the commands of one session, and ends what they started."""
 
-    jobs: "Jobs"
+    jobs: Jobs
 
     @property
-    def containment(self) -> "Containment | None":
+    def containment(self) -> Containment | None:
         """What watches over the sandbox; None where there is none."""
         ...
 
@@ -41,7 +43,7 @@ class Runner(Protocol):
 
     def argv_without_shell(self, command: str) -> list[str]: ...
 
-    def state(self, fallback: Path) -> "ShellState": ...
+    def state(self, fallback: Path) -> ShellState: ...
 
     def expect(self, paths: Sequence[Path]) -> None: ...
 
@@ -53,14 +55,14 @@ class Runner(Protocol):
         on_output: Callable[[str], Awaitable[None]],
         place: Place = "session",
         start: Path | None = None,
-        sink: "OutputSink | None" = None,
+        sink: OutputSink | None = None,
         enough: int | None = None,
-    ) -> "CommandResult": ...
+    ) -> CommandResult: ...
 
     async def find_detached(self) -> list[str]: ...
 
     async def begin_anew(self, why: str) -> bool: ...
 
-    def take_over(self, other: "Runner") -> None: ...
+    def take_over(self, other: Runner) -> None: ...
 
     async def end_all(self, grace: float) -> None: ...

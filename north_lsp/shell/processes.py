@@ -6,6 +6,8 @@ command, takes it 1.8 ms instead of 0.1, since it reads all processes although t
 finding a mark takes 11 ms instead of 3. On macOS it would also see environments, which `ps` does not show.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess

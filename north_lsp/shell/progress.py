@@ -1,5 +1,7 @@
 """What is done beside a command while it runs."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol

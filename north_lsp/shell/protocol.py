@@ -4,6 +4,8 @@ Nothing in them can be replaced by what a command did to the shell: builtins are
 which an assignment alone turns on, keeps functions from standing in for those that end or reset something.
 """
 
+from __future__ import annotations
+
 import shlex
 from pathlib import Path
 

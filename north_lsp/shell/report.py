@@ -1,5 +1,7 @@
 """Reads what a shell reports about its state after each command, and compares it with its first state. Pure."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """What became of a command, and what the next one would find."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.lazy_dataclass import dataclass

@@ -7,6 +7,8 @@ user lets run without the sandbox, `own` for the user's own commands while a tur
 harmless variables are carried from `session` to the others.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
@@ -346,7 +348,7 @@ class CommandRunner:
         self._shells.lost, self._shells.cwd, self._shells.carried = why, None, {}
         return True
 
-    async def _close_shells(self, which: "Callable[[LiveShell], bool]") -> None:
+    async def _close_shells(self, which: Callable[[LiveShell], bool]) -> None:
         gone = [
             place
             for place, live in self._shells.by_place.items()
@@ -355,7 +357,7 @@ class CommandRunner:
         for live in [self._shells.by_place.pop(place) for place in gone]:
             await end_shell(live.bash)
 
-    def take_over(self, other: "Runner") -> None:
+    def take_over(self, other: Runner) -> None:
         """Take over the shells, the directory and the jobs of a session that ends and runs no command; its shells get
         this session's own variables. Shells that were made with other settings stay with it."""
         if not isinstance(other, CommandRunner) or (self._options, self.sandboxed) != (

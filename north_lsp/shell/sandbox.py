@@ -1,6 +1,8 @@
 """Decides what a sandboxed command may touch, and whether this machine can enforce that: Linux with Landlock and
 namespaces (`launcher.py`), macOS with Seatbelt (`seatbelt.py`)."""
 
+from __future__ import annotations
+
 import json
 import os
 import platform

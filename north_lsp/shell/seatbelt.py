@@ -6,6 +6,8 @@ more exact rules go first. Paths are never part of the text: the profile names p
 beside it, so that no file name can say anything in that language.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

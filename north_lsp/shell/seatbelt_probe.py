@@ -1,5 +1,7 @@
 """Finds out whether the sandbox of macOS holds here, by running a program in it that tries to get out."""
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os

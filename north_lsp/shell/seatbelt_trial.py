@@ -4,6 +4,8 @@ Runs as a separate script (`python -I -S -c` with this text, and with what to tr
 modules; `seatbelt_probe.py` makes the files that are tried and judges the answer.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os

@@ -1,5 +1,7 @@
 """Reads the user's own aliases, functions and options from a login shell, for the session's shell to start with."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re
@@ -77,7 +79,7 @@ def _asked(bash: str, environ: Mapping[str, str]) -> str:
     return _NO_OPTIONS.sub("", parts[1])
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the login shell and whatever the user's startup files started in its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         systems.signal_group(process.pid, 9)

@@ -6,6 +6,8 @@ standard input, where commands have a pipe, cannot pass one that was opened befo
 on.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -38,7 +40,7 @@ class StartFailed(ToolError):
 class Spawned:
     """A shell's process, and North's ends: of its terminal (or output pipe), of its input, of its reports."""
 
-    process: "subprocess.Popen[bytes]"
+    process: subprocess.Popen[bytes]
     master: int
     stdin: int
     control: int

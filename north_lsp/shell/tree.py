@@ -3,6 +3,8 @@
 A daemon leaves its parent and its group, but it keeps its environment: every command carries a mark there.
 """
 
+from __future__ import annotations
+
 import os
 import signal
 from collections.abc import Callable

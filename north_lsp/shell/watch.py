@@ -5,6 +5,8 @@ put into a quarantine, from which the user can get them back. Every step goes fr
 since what still runs may replace folders with links meanwhile.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os

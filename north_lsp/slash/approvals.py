@@ -1,5 +1,7 @@
 """The commands for what runs without asking, and for what is running."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """The types of slash commands: a command, its reply, and what it is given by its host (`slash/host.py`)."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, Protocol
 

@@ -1,5 +1,7 @@
 """The commands for changes: undo, redo, mark, compare, count."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

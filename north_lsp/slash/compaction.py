@@ -1,5 +1,7 @@
 """The commands that make room in a conversation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

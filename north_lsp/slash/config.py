@@ -1,5 +1,7 @@
 """`/config`: the settings, shown with where they come from, searched and changed."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

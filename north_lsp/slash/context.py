@@ -1,5 +1,7 @@
 """The commands for what the model is told besides the conversation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

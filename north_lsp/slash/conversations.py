@@ -1,5 +1,7 @@
 """The commands for conversations: finding, opening, naming and archiving them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

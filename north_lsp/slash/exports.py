@@ -1,5 +1,7 @@
 """The commands that write the conversation to a file."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """The groups in which commands are shown, by what they are about; within one, what is used most comes first."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
 from north_lsp.slash.base import Command

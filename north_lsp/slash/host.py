@@ -1,5 +1,7 @@
 """What slash commands act on: the conversation that they were typed in. Each group has its own part."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 from north_lsp.slash.agents import HostForAgents

@@ -1,5 +1,7 @@
 """The commands for where conversations are kept."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """The commands for what North learns of a project."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

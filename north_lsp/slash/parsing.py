@@ -1,5 +1,7 @@
 """Finding the slash command in a prompt. Pure."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Container
 

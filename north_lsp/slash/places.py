@@ -1,5 +1,7 @@
 """The commands for places in a conversation: the tree, going back, branches, copies, labels."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """The commands for what is planned: the todo list, plan mode."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

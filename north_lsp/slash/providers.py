@@ -1,5 +1,7 @@
 """The commands for providers: ready-made ones, and keys."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

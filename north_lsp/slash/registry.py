@@ -1,13 +1,18 @@
 """The commands by name."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from north_lsp.slash.base import Command, CommandError, Reply, UsageError
 from north_lsp.slash.builtin import COMMANDS
 from north_lsp.slash.groups import grouped
-from north_lsp.slash.host import Host
-from north_lsp.slash.parsing import Invocation
+
+if TYPE_CHECKING:
+    from north_lsp.slash.host import Host
+    from north_lsp.slash.parsing import Invocation
 
 
 class Commands(Collection[str]):

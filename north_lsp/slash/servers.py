@@ -1,5 +1,7 @@
 """The command about MCP servers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 

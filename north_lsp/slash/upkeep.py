@@ -1,5 +1,7 @@
 """The commands that look after North itself: read its files again, examine it, show what is installed beside it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,5 +1,7 @@
 """The commands for the goal of a conversation, for workflows, and for the skill that is active."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,6 +1,8 @@
 """Which Python files of one project the user lets run, each as it was then. Kept with the user's own data, never in the
 project."""
 
+from __future__ import annotations
+
 import hashlib
 from pathlib import Path
 

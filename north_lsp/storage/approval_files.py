@@ -1,5 +1,7 @@
 """The files of a project's permissions: one of the user's own, and two in the project's `.north`, for all to read."""
 
+from __future__ import annotations
+
 import errno
 import os
 from collections.abc import Callable

@@ -4,6 +4,8 @@ Each permission is in two files and holds only while it is in both: one in the p
 one of the user's own. So a cloned repository can neither allow anything nor keep what the user has revoked.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What North keeps, by area: how much it is, and what frees it. And removing it, as the user asks."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Iterable

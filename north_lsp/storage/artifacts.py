@@ -1,5 +1,7 @@
 """Full outputs of a conversation's tool calls: `<n>.<tool>.log` in the conversation's own folder."""
 
+from __future__ import annotations
+
 import io
 import os
 import threading
@@ -50,7 +52,7 @@ class Artifacts:
                     del self._held[min(self._held)]
             return number
 
-    def stream(self, tool: str) -> "ArtifactStream":
+    def stream(self, tool: str) -> ArtifactStream:
         """Return a stream for a text that comes piece by piece; it gets its number with the first piece."""
         return ArtifactStream(self, tool)
 

@@ -1,5 +1,7 @@
 """Contents kept under their digests: what files held before and after they were changed."""
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import os

@@ -1,5 +1,7 @@
 """Decides when two texts are the same command. Pure."""
 
+from __future__ import annotations
+
 _BLANKS = " \t\n"
 
 

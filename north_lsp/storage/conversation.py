@@ -1,31 +1,38 @@
 """One conversation: its log, stored somewhere, and its state in memory. Append-only; one process at a time writes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from north_lsp.storage.disk_log import DiskLog
 from north_lsp.storage.entries import (
     ANNOTATION_TYPES,
     HEADER,
     VERSION,
-    Record,
     is_from_user,
     timestamp,
     valid_conversation_id,
 )
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.files import inode_of, read_regular
-from north_lsp.storage.keeping_settings import Fsync
-from north_lsp.storage.locations import Locations
-from north_lsp.storage.locks import LockHeld
-from north_lsp.storage.log_state import Growth, Known, LogState, is_tree_entry, read_state
-from north_lsp.storage.log_storage import LogStorage, Ownership
+from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
 from north_lsp.storage.partial_answer import PartialAnswer
 from north_lsp.storage.records import encode, storable
 from north_lsp.storage.stored_log import StoredLog
-from north_lsp.storage.veil import Veil
+
+if TYPE_CHECKING:
+    from north_lsp.storage.entries import (
+        Record,
+    )
+    from north_lsp.storage.keeping_settings import Fsync
+    from north_lsp.storage.locations import Locations
+    from north_lsp.storage.locks import LockHeld
+    from north_lsp.storage.log_state import Growth, Known
+    from north_lsp.storage.log_storage import LogStorage, Ownership
+    from north_lsp.storage.veil import Veil
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
@@ -62,7 +69,7 @@ class Conversation:
         north_version: str,
         storage: LogStorage | None = None,
         parent: Mapping[str, object] | None = None,
-    ) -> "Conversation":
+    ) -> Conversation:
         """Create a conversation, in memory only until `keep`, or until the user's first message is appended. Without a
         `storage` of its own it is saved among all others; `parent` says where it comes from."""
         storage = storage or DiskLog.new(store.conversations)
@@ -84,7 +91,7 @@ class Conversation:
         return cls(storage, state, is_there=False)
 
     @classmethod
-    def open(cls, store: Locations, id: str) -> "Conversation":
+    def open(cls, store: Locations, id: str) -> Conversation:
         """Read a stored conversation, with an answer that a crash cut off. Raises UnknownConversation and OSError."""
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
@@ -98,7 +105,7 @@ class Conversation:
         return conversation
 
     @classmethod
-    def look_at(cls, path: Path) -> "Conversation":
+    def look_at(cls, path: Path) -> Conversation:
         """Read a log for reading alone, whoever writes it: with as much as there is of an answer that still streams.
         Nothing is written, and no lock is taken. Raises OSError."""
         data = read_regular(path, _LARGEST_LOG)

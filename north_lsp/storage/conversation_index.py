@@ -4,6 +4,8 @@ It is made from the logs: each row says which state of its log it shows, what ha
 may be lost at any time.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -142,12 +144,12 @@ class ConversationIndex:
         path = self._store.conversations / f"{id}.jsonl"
         use(self._path, SCHEMA, lambda connection: _update(connection, [path]))
 
-    def use(self, action: "Callable[[sqlite3.Connection], _T]") -> _T:
+    def use(self, action: Callable[[sqlite3.Connection], _T]) -> _T:
         """Run an action on the index as it must be now."""
 
         import sqlite3
 
-        def updated(connection: "sqlite3.Connection") -> _T:
+        def updated(connection: sqlite3.Connection) -> _T:
             _catch_up(connection, self._store.conversations)
             return action(connection)
 
@@ -162,7 +164,7 @@ class ConversationIndex:
 
 
 def rows_of(
-    connection: "sqlite3.Connection",
+    connection: sqlite3.Connection,
     where: str,
     values: Sequence[object],
     rest: str = "ORDER BY updated_at DESC, id DESC",
@@ -181,7 +183,7 @@ def _summary(row: Sequence[Any]) -> Summary:
     return Summary(**values)
 
 
-def condition(connection: "sqlite3.Connection", wanted: Wanted) -> tuple[str, list[object]]:
+def condition(connection: sqlite3.Connection, wanted: Wanted) -> tuple[str, list[object]]:
     """Return the condition on rows for what is wanted, and its values."""
     parts, values = ["1" if wanted.with_empty else "(NOT is_empty OR size < 0)"], list[object]()
     if wanted.archived != "shown":
@@ -196,7 +198,7 @@ def condition(connection: "sqlite3.Connection", wanted: Wanted) -> tuple[str, li
     return " AND ".join(parts), values
 
 
-def _places_about(connection: "sqlite3.Connection", folder: Path) -> list[tuple[str, int | None]]:
+def _places_about(connection: sqlite3.Connection, folder: Path) -> list[tuple[str, int | None]]:
     """Return the folders that are this one, under another name too, or that it was before it was moved."""
     real, inode = os.path.realpath(folder), inode_of(folder)
     places = connection.execute("SELECT DISTINCT cwd, root_inode FROM conversations").fetchall()
@@ -209,13 +211,13 @@ def _is_about(cwd: str, root_inode: int | None, *, folder: str, real: str, inode
     return inode is not None and root_inode == inode and not os.path.isdir(cwd)
 
 
-def _listed(connection: "sqlite3.Connection", wanted: Wanted) -> list[Summary]:
+def _listed(connection: sqlite3.Connection, wanted: Wanted) -> list[Summary]:
     where, values = condition(connection, wanted)
     rest = "ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?"
     return rows_of(connection, where, [*values, wanted.limit, wanted.start], rest)
 
 
-def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
+def _catch_up(connection: sqlite3.Connection, folder: Path) -> None:
     known = {id: (size, time) for id, size, time in connection.execute("SELECT id, size, mtime_ns FROM conversations")}
     stale = []
     with suppress(FileNotFoundError), _opened(folder) as descriptor, systems.scan(descriptor) as entries:
@@ -250,7 +252,7 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _update(connection: "sqlite3.Connection", paths: Iterable[Path]) -> None:
+def _update(connection: sqlite3.Connection, paths: Iterable[Path]) -> None:
     """Read what has changed in these logs."""
     read = [(path.stem, _reading(connection, path)) for path in paths]
     with written(connection):
@@ -260,7 +262,7 @@ def _update(connection: "sqlite3.Connection", paths: Iterable[Path]) -> None:
                 _store(connection, reading)
 
 
-def _reading(connection: "sqlite3.Connection", path: Path) -> Reading | None:
+def _reading(connection: sqlite3.Connection, path: Path) -> Reading | None:
     """Read a log; None for one that is gone or empty."""
     row = connection.execute(f"SELECT size, mtime_ns, tail, {_COLUMNS} FROM conversations WHERE id = ?", [path.stem])
     found = row.fetchone()
@@ -274,7 +276,7 @@ def _reading(connection: "sqlite3.Connection", path: Path) -> Reading | None:
         return Reading(Summary(path.stem, None, Path("/"), Path("/"), "", "", None, 0, None, False), -1, -1, None)
 
 
-def _store(connection: "sqlite3.Connection", reading: Reading) -> None:
+def _store(connection: sqlite3.Connection, reading: Reading) -> None:
     values = {name: getattr(reading.summary, name) for name in _SUMMARY}
     values |= {name: str(values[name]) for name in _PATHS}
     values["further_roots"] = json.dumps([str(root) for root in reading.summary.further_roots])
@@ -287,5 +289,5 @@ def _store(connection: "sqlite3.Connection", reading: Reading) -> None:
     )
 
 
-def _forget(connection: "sqlite3.Connection", ids: Iterable[str]) -> None:
+def _forget(connection: sqlite3.Connection, ids: Iterable[str]) -> None:
     connection.executemany("DELETE FROM conversations WHERE id = ?", [[id] for id in ids])

@@ -1,5 +1,7 @@
 """Copies of a conversation: all of it (a fork), or the way to one of its entries (a branch)."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """What each model has used and cost: `<data>/costs.json`, shared by all conversations and processes."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

@@ -2,6 +2,8 @@
 keyring, to which the file then only refers. Nothing here logs or prints a key. SQLite is imported only when the file
 exists or is created."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +48,7 @@ class CredentialsUnreadable(OSError):
     """The file is not a store of keys, or the keyring does not give those in it; both are left as they are. The text is
     one line for the user; `readable` are the keys that can still be used."""
 
-    readable: "tuple[StoredKey, ...]" = ()
+    readable: tuple[StoredKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ class CredentialStore:
         return count
 
     @contextmanager
-    def _open(self) -> "Iterator[sqlite3.Connection]":
+    def _open(self) -> Iterator[sqlite3.Connection]:
         import sqlite3
 
         from north_lsp.storage.sqlite import DamagedDatabase, NewerDatabase, transaction

@@ -1,5 +1,7 @@
 """North's own log: JSON lines, written by a thread, shared by several processes; logging never blocks the caller."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

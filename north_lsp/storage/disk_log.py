@@ -1,18 +1,24 @@
 """A log in a file, beside it its lock, the answer that arrives, and the conversation's folder."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from north_lsp.storage.entries import Record, free_conversation_id
+from north_lsp.storage.entries import free_conversation_id
 from north_lsp.storage.files import keep_beside, private_directory, write_atomic
-from north_lsp.storage.log_file import LogFile, Sync
-from north_lsp.storage.log_state import LogState
-from north_lsp.storage.log_storage import AnswerStorage, Ownership, Stamp
+from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.ownership import FileOwnership
 from north_lsp.storage.partial_file import PartialFile, recover
+
+if TYPE_CHECKING:
+    from north_lsp.storage.entries import Record
+    from north_lsp.storage.log_file import Sync
+    from north_lsp.storage.log_state import LogState
+    from north_lsp.storage.log_storage import AnswerStorage, Ownership, Stamp
 
 
 class DiskLog:
@@ -28,7 +34,7 @@ class DiskLog:
         self._file = LogFile(path, content)
 
     @classmethod
-    def new(cls, folder: Path, id: str | None = None) -> "DiskLog":
+    def new(cls, folder: Path, id: str | None = None) -> DiskLog:
         """Return that of a new conversation in a folder. Nothing is written yet."""
         return cls(folder / f"{id or free_conversation_id(folder)}.jsonl", None)
 

@@ -1,5 +1,7 @@
 """The vocabulary of a conversation's log: ids, times, and the types of its lines."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Callable, Container, Mapping

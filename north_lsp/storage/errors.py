@@ -1,5 +1,7 @@
 """The errors of conversations as a whole."""
 
+from __future__ import annotations
+
 from north_lsp.storage.locks import LockHeld
 
 

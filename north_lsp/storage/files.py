@@ -1,5 +1,7 @@
 """Reads, replaces, sets aside and locks North's own small files."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

@@ -1,5 +1,7 @@
 """Sees to it that one process a day clears away, and remembers what logs name: `<state>/housekeeping.db`."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Iterable, Iterator

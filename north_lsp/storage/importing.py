@@ -1,6 +1,8 @@
 """Copies a log into a new conversation: one from elsewhere, or what can still be read of a damaged one. The original is
 never touched."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Items of several kinds that a setting names, as `<kind>:<name>`."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.storage.setting import PartlyWrong

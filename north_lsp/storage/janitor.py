@@ -6,6 +6,8 @@ gone, contents that no log names, the trash, free space inside databases; and wh
 Best effort, in limited time.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import tempfile

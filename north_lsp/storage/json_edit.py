@@ -1,6 +1,8 @@
 """Changes one value in the text of a JSON object as people write it, and leaves the rest as it is, comments too. Pure;
 what the text means afterwards is for the caller to check."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ class Member:
     start: int
     value: int
     end: int
-    inner: "Object | None"
+    inner: Object | None
 
 
 @dataclass(frozen=True, slots=True)

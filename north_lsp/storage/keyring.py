@@ -1,6 +1,8 @@
 """Keys in the system's keyring (`auth.storage`): North's own file then has only a reference. The package `keyring` is
 imported only when a reference exists or is created."""
 
+from __future__ import annotations
+
 import os
 from typing import Any
 

@@ -2,6 +2,8 @@
 says what its kind of item is, and loads it. Here are the order of the sources, which item of one name counts, and that
 a source which fails costs no other anything. Reads nothing itself, and knows no kind."""
 
+from __future__ import annotations
+
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

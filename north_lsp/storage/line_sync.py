@@ -1,5 +1,7 @@
 """Brings a log to the disk after each line, on a thread of its own, for users who ask for that."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 

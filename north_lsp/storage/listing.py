@@ -1,5 +1,7 @@
 """Lists of conversations, from the index; and deleting one."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Where North keeps its files: three base directories, each movable by an environment variable."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +19,7 @@ class Locations:
     state: Path
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> "Locations":
+    def from_environment(cls, environ: Mapping[str, str]) -> Locations:
         """Read the environment. Raises ValueError naming a variable whose value is not an absolute path."""
         home = systems.home(environ)
         config, data, state = systems.own_folders(environ)

@@ -1,5 +1,7 @@
 """Locks between processes. The kernel frees a lock when its owner dies; the file only says who the owner is."""
 
+from __future__ import annotations
+
 import errno
 import json
 import os

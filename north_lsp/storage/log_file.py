@@ -1,5 +1,7 @@
 """Appends lines to a log. What could not be written, or brought to the disk, is tried again."""
 
+from __future__ import annotations
+
 import errno
 import os
 from contextlib import suppress

@@ -5,6 +5,8 @@ other, nothing later can change which entries the conversation begins with. Wher
 snapshot (`log_snapshot.py`), only the lines that came after it are looked at, and before it there may be branches.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

@@ -4,6 +4,8 @@ The log remains the only source of truth: a snapshot has places of lines, none o
 log that still begins with what it was made of. It may be lost at any time.
 """
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from hashlib import sha256

@@ -1,5 +1,7 @@
 """The state that the lines of a log add up to. The same function applies lines that were read and new ones."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple

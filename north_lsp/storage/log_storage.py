@@ -2,6 +2,8 @@
 processes see and which stay; `memory_log.py` has nothing that stays. Everything else about a conversation is the same.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol

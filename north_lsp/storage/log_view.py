@@ -1,5 +1,7 @@
 """Reads North's log for people: the last events, filtered, one a line."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator

@@ -1,6 +1,8 @@
 """Takes secrets out of texts that leave their place: debug logs, crash reports, bundles. By their form, and by names of
 fields; what looks like neither stays. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,6 +1,8 @@
 """The files of a project's memory, `<data>/memories/<hash>/`: `MEMORY.md`, `memory_summary.md`, `notes.md` and
 `skills/<name>/SKILL.md`. Their user may change them; what they wrote stays when North writes them again."""
 
+from __future__ import annotations
+
 import os
 import shutil
 from collections.abc import Mapping

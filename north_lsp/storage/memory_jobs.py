@@ -4,6 +4,8 @@ it; who works on a project's memory now; and the texts as North wrote them, so t
 Methods block: call them on a thread. Each raises OSError.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -71,7 +73,7 @@ class MemoryJobs:
         memory, is an owner of its own."""
         at = time.time() if now is None else now
 
-        def action(database: "sqlite3.Connection") -> bool:
+        def action(database: sqlite3.Connection) -> bool:
             with written(database):
                 row = database.execute(
                     "SELECT owner, lease_until FROM jobs WHERE project = ?", (self._project,)
@@ -91,7 +93,7 @@ class MemoryJobs:
         """Have ten minutes more; False once the lease is another's, or has been forgotten."""
         at = time.time() if now is None else now
 
-        def action(database: "sqlite3.Connection") -> bool:
+        def action(database: sqlite3.Connection) -> bool:
             with written(database):
                 statement = "UPDATE jobs SET lease_until = ? WHERE project = ? AND owner = ?"
                 return database.execute(statement, (at + LEASE_SECONDS, self._project, owner)).rowcount == 1
@@ -135,7 +137,7 @@ class MemoryJobs:
     def keep_texts(self, texts: Mapping[str, str]) -> None:
         """Keep the files' texts as they were written, in place of those before."""
 
-        def action(database: "sqlite3.Connection") -> None:
+        def action(database: sqlite3.Connection) -> None:
             with written(database):
                 database.execute("DELETE FROM texts WHERE project = ?", (self._project,))
                 rows = [(self._project, name, text) for name, text in texts.items()]
@@ -149,7 +151,7 @@ class MemoryJobs:
             self._do(f"DELETE FROM {table} WHERE project = ?", [self._project])
 
     def _do(self, statement: str, values: Iterable[object]) -> None:
-        def action(database: "sqlite3.Connection") -> None:
+        def action(database: sqlite3.Connection) -> None:
             with written(database):
                 database.execute(statement, tuple(values))
 

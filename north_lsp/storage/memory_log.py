@@ -1,22 +1,27 @@
 """A conversation that is not saved: its log is only what it adds up to in memory. What cannot be there, full outputs
 and what agents say, is in a folder that goes with it."""
 
+from __future__ import annotations
+
 import errno
 import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from north_lsp import systems
-from north_lsp.storage.entries import Record, free_conversation_id
+from north_lsp.storage.entries import free_conversation_id
 from north_lsp.storage.files import private_directory
-from north_lsp.storage.locks import LockHeld
-from north_lsp.storage.log_file import Sync
-from north_lsp.storage.log_state import LogState
-from north_lsp.storage.log_storage import AnswerStorage, Ownership, Stamp
-from north_lsp.storage.partial_file import PartialFile
+
+if TYPE_CHECKING:
+    from north_lsp.storage.entries import Record
+    from north_lsp.storage.locks import LockHeld
+    from north_lsp.storage.log_file import Sync
+    from north_lsp.storage.log_state import LogState
+    from north_lsp.storage.log_storage import AnswerStorage, Ownership, Stamp
+    from north_lsp.storage.partial_file import PartialFile
 
 UNSAVED_FOLDER = "unsaved-"
 NOT_SAVED = "this conversation is not saved"

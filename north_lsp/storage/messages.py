@@ -3,6 +3,8 @@
 The file is left as it is; what is wrong in it is repaired in memory only.
 """
 
+from __future__ import annotations
+
 import json
 from typing import Any
 

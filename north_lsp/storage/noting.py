@@ -1,6 +1,8 @@
 """What storage, and what is built on it, tells North's log without knowing it: whoever opened the log in this task, or
 in one that it was started from, takes the notes. Elsewhere, as on the command line, there is nobody to tell."""
 
+from __future__ import annotations
+
 from contextvars import ContextVar
 from typing import Protocol
 

@@ -3,6 +3,8 @@
 What has no place in today's format is kept as a `custom` entry.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any

@@ -1,5 +1,7 @@
 """Which process writes a log on the disk: one at a time, named to the others, and asked by them to let go."""
 
+from __future__ import annotations
+
 import os
 import time
 from contextlib import suppress

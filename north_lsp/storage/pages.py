@@ -1,6 +1,8 @@
 """How the index of words keeps what was said in a conversation: as pages of several passages each, so that a word that
 every conversation has is found in few rows; and with words for signs, of which SQLite knows none. Pure."""
 
+from __future__ import annotations
+
 import json
 import string
 from collections.abc import Iterable, Iterator

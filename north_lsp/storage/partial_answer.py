@@ -1,13 +1,16 @@
 """The answer of a conversation that is not whole yet: it grows beside the log until it is an entry."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from north_lsp.storage.entries import Record
-from north_lsp.storage.log_storage import Stamp
-from north_lsp.storage.partial_file import PartialFile, Piece
-from north_lsp.storage.stored_log import StoredLog
+if TYPE_CHECKING:
+    from north_lsp.storage.entries import Record
+    from north_lsp.storage.log_storage import Stamp
+    from north_lsp.storage.partial_file import PartialFile, Piece
+    from north_lsp.storage.stored_log import StoredLog
 
 
 class PartialAnswer:

@@ -3,6 +3,8 @@
 One line says where it belongs and what is known of it; then one per piece: its kind, the number of its block, itself.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Callable, Mapping

@@ -1,5 +1,7 @@
 """What a search looks through: the passages of a log that people said, and the files that were touched. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,6 +1,8 @@
 """What other agents have installed beside their own files: Claude's plugins, and extensions with a manifest as Gemini
 has them. Only read, and nothing of it is run from here."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

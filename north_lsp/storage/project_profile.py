@@ -1,6 +1,8 @@
 """A project's profile: what was learned of it, as a Markdown file that its user may edit, and the user's word that it
 is not to be learned: `<data>/projects/<hash>/profile.md` and `declined.json`. Knows nothing of models."""
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections.abc import Mapping

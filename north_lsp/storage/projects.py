@@ -1,6 +1,8 @@
 """What is remembered of each project's folder, so that its conversations are found again when the folder has moved:
 `<data>/projects/<hash>/folder.json`. Knows nothing of git."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -33,7 +35,7 @@ class Identity:
         """Whether too little is known to tell the folder from others."""
         return not self.commit and not self.remote and len(self.files) < _ENOUGH_FILES
 
-    def same_as(self, other: "Identity") -> str | None:
+    def same_as(self, other: Identity) -> str | None:
         """Return in words why the two are one folder in two places; None if that cannot be said."""
         if self.commit and other.commit:
             agree = self.remote is None or other.remote is None or self.remote == other.remote

@@ -1,5 +1,7 @@
 """What the user has sent, in all conversations: `<data>/history.db`, to be found and sent again."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +71,7 @@ class PromptHistory:
         return use(self._path, _SCHEMA, lambda connection: _listed(connection, query, folder, limit))
 
 
-def _add(connection: "sqlite3.Connection", prompt: str, folder: str) -> None:
+def _add(connection: sqlite3.Connection, prompt: str, folder: str) -> None:
     _find_words(connection)
     with written(connection):
         last = connection.execute(
@@ -83,7 +85,7 @@ def _add(connection: "sqlite3.Connection", prompt: str, folder: str) -> None:
         connection.execute(f"DELETE FROM history WHERE id IN ({oldest})", [MOST_ROWS])
 
 
-def _listed(connection: "sqlite3.Connection", query: str, folder: Path | None, limit: int) -> list[OldPrompt]:
+def _listed(connection: sqlite3.Connection, query: str, folder: Path | None, limit: int) -> list[OldPrompt]:
     parts, values = ["1"], list[object]()
     if folder is not None:
         parts.append("cwd = ?")
@@ -103,7 +105,7 @@ def _listed(connection: "sqlite3.Connection", query: str, folder: Path | None, l
     return [OldPrompt(*row) for row in rows]
 
 
-def _find_words(connection: "sqlite3.Connection") -> bool:
+def _find_words(connection: sqlite3.Connection) -> bool:
     """Make the index of words, if SQLite can and there is none; return whether there is one."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'history_fts'").fetchone() is not None:
         return True

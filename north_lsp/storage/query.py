@@ -1,5 +1,7 @@
 """What people type to search: its words, and what SQLite is asked for each. Pure."""
 
+from __future__ import annotations
+
 import re
 
 from north_lsp.lazy_pattern import lazy_pattern

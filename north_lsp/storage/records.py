@@ -1,5 +1,7 @@
 """The lines of the log: plain JSON data in valid UTF-8, uncut, since what is stored is what models get."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping, Set

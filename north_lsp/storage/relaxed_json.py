@@ -1,5 +1,7 @@
 """JSON as people write it: a byte order mark, comments and trailing commas are ignored."""
 
+from __future__ import annotations
+
 import json
 import re
 

@@ -1,6 +1,8 @@
 """Who stops first when a disk is nearly full: what can be redone, or is only convenient, leaves the last of the room to
 the logs of conversations."""
 
+from __future__ import annotations
+
 import errno
 import os
 import shutil

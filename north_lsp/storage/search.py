@@ -4,6 +4,8 @@ The words are kept beside the index of conversations, filled as far as logs have
 logs themselves are looked through, for a limited time.
 """
 
+from __future__ import annotations
+
 import re
 import time
 from bisect import bisect_left as bisect
@@ -96,7 +98,7 @@ class Search:
         leave_room(self._store.data)
         return self._index.use(lambda connection: not _has_words(connection) or self._filled(connection, seconds))
 
-    def _searched(self, connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> Results:
+    def _searched(self, connection: sqlite3.Connection, tokens: Sequence[str], wanted: Wanted) -> Results:
         if not _has_words(connection):
             return self._scanned(connection, tokens, wanted)
         is_whole = self._filled(connection, FILL_SECONDS)
@@ -104,7 +106,7 @@ class Search:
 
     # -- filling -----------------------------------------------------------------------------------------------------
 
-    def _filled(self, connection: "sqlite3.Connection", seconds: float) -> bool:
+    def _filled(self, connection: sqlite3.Connection, seconds: float) -> bool:
         deadline = self._clock() + seconds
         if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is not None:
             _clear_forgotten(connection)
@@ -122,7 +124,7 @@ class Search:
 
     # -- without an index of words -----------------------------------------------------------------------------------
 
-    def _scanned(self, connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> Results:
+    def _scanned(self, connection: sqlite3.Connection, tokens: Sequence[str], wanted: Wanted) -> Results:
         """Look through the logs, the newest first, for a limited time."""
         deadline = self._clock() + SCAN_SECONDS
         where, values = condition(connection, wanted)
@@ -138,7 +140,7 @@ class Search:
         return Results([hit for _, hit in best[wanted.start :][: wanted.limit]], truncated=not is_whole)
 
 
-def _has_words(connection: "sqlite3.Connection") -> bool:
+def _has_words(connection: sqlite3.Connection) -> bool:
     import sqlite3
 
     try:
@@ -153,7 +155,7 @@ def _has_words(connection: "sqlite3.Connection") -> bool:
 # -- the words of one conversation -------------------------------------------------------------------------------------
 
 
-def _take_words(connection: "sqlite3.Connection", path: Path) -> None:
+def _take_words(connection: sqlite3.Connection, path: Path) -> None:
     """Read what has been added to a log since its words were read; all of it, if it is another file by now."""
     columns = "number, title, first_prompt, cwd, size, mtime_ns, words_size, words_mtime_ns, words_tail, words_next"
     row = connection.execute(f"SELECT {columns} FROM conversations WHERE id = ?", [path.stem]).fetchone()
@@ -184,7 +186,7 @@ def _take_words(connection: "sqlite3.Connection", path: Path) -> None:
     connection.execute(f"UPDATE conversations SET {changes} WHERE number = ?", done)
 
 
-def _put_head(connection: "sqlite3.Connection", row: int, text: str | None, entry: str | None = None) -> None:
+def _put_head(connection: sqlite3.Connection, row: int, text: str | None, entry: str | None = None) -> None:
     """Keep what the summary says, of an entry if it is one, in a row of its own."""
     if not text:
         return
@@ -195,7 +197,7 @@ def _put_head(connection: "sqlite3.Connection", row: int, text: str | None, entr
         connection.execute(_INSERT, [row, page.text, page.signs, page.entries])
 
 
-def _clear_forgotten(connection: "sqlite3.Connection") -> None:
+def _clear_forgotten(connection: sqlite3.Connection) -> None:
     """Remove the words of conversations that are gone, or whose words are to be read again."""
     with written(connection):
         if connection.execute("SELECT 1 FROM conversations WHERE words_size IS NOT NULL LIMIT 1").fetchone() is None:
@@ -206,7 +208,7 @@ def _clear_forgotten(connection: "sqlite3.Connection") -> None:
         connection.execute("DELETE FROM forgotten")
 
 
-def _clear(connection: "sqlite3.Connection", number: int) -> None:
+def _clear(connection: sqlite3.Connection, number: int) -> None:
     base = number << _SHIFT
     connection.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", [base, base + _IN_ONE])
     connection.execute("DELETE FROM words WHERE rowid IN (?, ?)", [base + _FIRST_PROMPTS, base + _TITLES])
@@ -215,7 +217,7 @@ def _clear(connection: "sqlite3.Connection", number: int) -> None:
 # -- finding -----------------------------------------------------------------------------------------------------------
 
 
-def _ranked(connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> list[Found]:
+def _ranked(connection: sqlite3.Connection, tokens: Sequence[str], wanted: Wanted) -> list[Found]:
     end = wanted.start + wanted.limit
     where, values = condition(connection, wanted)
     order = f"SELECT number FROM conversations WHERE {where} ORDER BY updated_at DESC, id DESC"
@@ -236,7 +238,7 @@ def _ranked(connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wan
     ]
 
 
-def _heads_with(connection: "sqlite3.Connection", token: str) -> tuple[set[int], set[int]]:
+def _heads_with(connection: sqlite3.Connection, token: str) -> tuple[set[int], set[int]]:
     """Return the conversations that have a word in the title, and in title or first prompt."""
     rows = _rows_with(connection, [token], ">=")
     first = bisect(rows, _TITLES)
@@ -244,12 +246,12 @@ def _heads_with(connection: "sqlite3.Connection", token: str) -> tuple[set[int],
     return in_title, in_title.union([row - _FIRST_PROMPTS >> _SHIFT for row in rows[:first]])
 
 
-def _pages_with(connection: "sqlite3.Connection", *tokens: str) -> dict[int, int]:
+def _pages_with(connection: sqlite3.Connection, *tokens: str) -> dict[int, int]:
     """Return the conversations that have words on one page, each with its first such page."""
     return {row >> _SHIFT: row for row in reversed(_rows_with(connection, tokens, "<"))}
 
 
-def _rows_with(connection: "sqlite3.Connection", tokens: Iterable[str], compare: str) -> list[int]:
+def _rows_with(connection: sqlite3.Connection, tokens: Iterable[str], compare: str) -> list[int]:
     """Return the rows that have all these words, in their order: pages, or what is above them."""
     query = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid {compare} {_FIRST_PROMPTS} ORDER BY rowid"
     return [row for (row,) in connection.execute(query, [" AND ".join(map(phrase, tokens))])]
@@ -263,7 +265,7 @@ def _pages_of(number: int, together: dict[int, int], pages: Sequence[dict[int, i
 
 
 def _found(
-    connection: "sqlite3.Connection", tokens: Sequence[str], place: int, number: int, pages: Sequence[int]
+    connection: sqlite3.Connection, tokens: Sequence[str], place: int, number: int, pages: Sequence[int]
 ) -> Found:
     """Show the first passage that has all the words, or the most of those that title and first prompt do not have; of
     these `pages`, else of title and first prompt."""
@@ -283,7 +285,7 @@ def _found(
     return Found(summary, _PLACES[place], snippet(text or summary.name, tokens), entry)
 
 
-def _passages(connection: "sqlite3.Connection", rows: Sequence[int]) -> Iterator[Passage]:
+def _passages(connection: sqlite3.Connection, rows: Sequence[int]) -> Iterator[Passage]:
     for row in rows:
         for text, entries in connection.execute("SELECT text, entries FROM words WHERE rowid = ?", [row]):
             yield from passages_on(text, entries)

@@ -1,6 +1,8 @@
 """The key of this machine for the hashes by which a conversation knows its secrets again. Who has a log, but not this
 file, can try no passwords on it."""
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 

@@ -1,5 +1,7 @@
 """The tools that MCP servers told last: so that they are there at once the next time. May be lost."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,6 +1,8 @@
 """What the user has decided about the MCP servers of one project: which are switched off, and which servers of the
 project's own may be started, as they were written then. Kept with the user's own data, never in the project."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any
 

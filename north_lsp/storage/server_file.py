@@ -1,6 +1,8 @@
 """The user's own file of MCP servers, `<config>/mcp.json`: a server is added or removed, and the rest stays as it is
 written, comments too."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 

@@ -7,6 +7,8 @@ The file is read before the first conversation can open. Loading pydantic takes 
 pydantic: it only makes the JSON Schema, and a test compares what the schema accepts with what the reader accepts.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields, is_dataclass
 from functools import cache

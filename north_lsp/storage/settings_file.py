@@ -1,5 +1,7 @@
 """The current settings: each of their files is read again when it has changed."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -75,7 +77,7 @@ class SettingsFile:
         self._layered = merged(())
         self._told: set[str] = set()
 
-    def of(self, root: Path, is_distrusted: Callable[[], bool]) -> "SettingsFile":
+    def of(self, root: Path, is_distrusted: Callable[[], bool]) -> SettingsFile:
         """Return the settings of a session in a project, whose own file counts unless the project is distrusted."""
         own = SettingsFile(self.locations)
         own._editor, own._project, own._told = self._editor, _Project(root, is_distrusted), set(self._told)

@@ -1,6 +1,8 @@
 """The JSON Schema of the settings file, made from the declarations, for editors that complete and check the file. It
 loads pydantic, so nothing that is needed before a conversation opens may import it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any

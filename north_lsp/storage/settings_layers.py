@@ -1,6 +1,8 @@
 """The layers of settings, each above the one before: defaults, the user's file, the project's, the editor's own
 settings, and what holds for a session alone. Knows no file of the user's: `settings.py` reads that."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path

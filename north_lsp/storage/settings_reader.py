@@ -1,5 +1,7 @@
 """Reads declared settings from the user's file. A wrong value is left out; it and unknown keys are reported."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,6 +1,8 @@
 """Changes one setting in a file of settings, the user's or a project's, and leaves everything else there as it was
 written, comments too."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

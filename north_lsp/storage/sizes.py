@@ -1,5 +1,7 @@
 """How much files and folders take."""
 
+from __future__ import annotations
+
 import os
 import stat
 from contextlib import suppress

@@ -4,6 +4,8 @@ and three seconds of patience, brought to the current version step by step. Know
 Everything here blocks: call it on a thread. SQLite is imported only when a database is opened.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import time
@@ -43,7 +45,7 @@ class DamagedDatabase(OSError):
 
 
 @contextmanager
-def transaction(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -> "Iterator[sqlite3.Connection]":
+def transaction(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -> Iterator[sqlite3.Connection]:
     """Open a database for one transaction, which is committed at the end and rolled back by an exception.
 
     A damaged file is moved aside (`<name>.bad-<time>`) unless `keep_damaged` is set. Raises NewerDatabase,
@@ -53,7 +55,7 @@ def transaction(path: Path, migrations: Migrations, *, keep_damaged: bool = Fals
         yield database
 
 
-def connect(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -> "sqlite3.Connection":
+def connect(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -> sqlite3.Connection:
     """Open a database for longer; the caller closes it, and uses it from one thread at a time.
 
     Raises what `transaction` does. Damage that shows later raises sqlite3.DatabaseError: `is_damage` tells it apart.
@@ -62,7 +64,7 @@ def connect(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -
         return _connected(path, migrations)
 
 
-def use(path: Path, migrations: Migrations, action: "Callable[[sqlite3.Connection], _T]") -> _T:
+def use(path: Path, migrations: Migrations, action: Callable[[sqlite3.Connection], _T]) -> _T:
     """Run an action on a database whose content may be lost: from a damaged one, or one without its tables, which is
     moved aside, it is run again on a new one. It begins its own transactions, with `written`. Raises OSError."""
     import sqlite3
@@ -83,7 +85,7 @@ def use(path: Path, migrations: Migrations, action: "Callable[[sqlite3.Connectio
 
 
 @contextmanager
-def written(database: "sqlite3.Connection") -> Iterator[None]:
+def written(database: sqlite3.Connection) -> Iterator[None]:
     """Begin a transaction that writes at once, on a connection of `use`, so that it waits for other writers before it
     reads; what was done is undone if it raises."""
     database.execute("BEGIN IMMEDIATE")
@@ -118,12 +120,12 @@ def shrink(path: Path, deadline: float, least: int = _WORTH_BYTES) -> int:
     return max(0, before - path.stat().st_size)
 
 
-def has_no_module(error: "sqlite3.Error") -> bool:
+def has_no_module(error: sqlite3.Error) -> bool:
     """Tell whether SQLite was built without what a virtual table needs."""
     return "no such module" in str(error)
 
 
-def is_damage(error: "sqlite3.Error") -> bool:
+def is_damage(error: sqlite3.Error) -> bool:
     """Tell whether SQLite says that the file is damaged or no database at all."""
     import sqlite3
 
@@ -156,7 +158,7 @@ def _damage_seen(path: Path, *, keep_damaged: bool) -> Iterator[None]:
         raise damaged from None
 
 
-def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
+def _connected(path: Path, migrations: Migrations) -> sqlite3.Connection:
     import sqlite3
 
     private_directory(path.parent)
@@ -177,7 +179,7 @@ def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
     return database
 
 
-def _prepare(database: "sqlite3.Connection", path: Path, migrations: Migrations) -> None:
+def _prepare(database: sqlite3.Connection, path: Path, migrations: Migrations) -> None:
     import sqlite3
 
     version = _version(database)
@@ -199,9 +201,9 @@ def _prepare(database: "sqlite3.Connection", path: Path, migrations: Migrations)
             database.execute(f"PRAGMA user_version = {number}")
 
 
-def _version(database: "sqlite3.Connection") -> int:
+def _version(database: sqlite3.Connection) -> int:
     return _number(database, "user_version")
 
 
-def _number(database: "sqlite3.Connection", pragma: str) -> int:
+def _number(database: sqlite3.Connection, pragma: str) -> int:
     return int(database.execute(f"PRAGMA {pragma}").fetchone()[0])

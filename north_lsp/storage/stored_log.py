@@ -1,19 +1,26 @@
 """The log of one conversation: what it adds up to in memory, and where it is stored; who may write it, and when it is
 read again since another process wrote it."""
 
+from __future__ import annotations
+
 import errno
 import threading
+from typing import TYPE_CHECKING
 
-from north_lsp.storage.entries import Record, new_entry_id
+from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed
-from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.line_sync import LineSync
-from north_lsp.storage.locks import LockHeld
-from north_lsp.storage.log_state import LogState, appended, read_state
-from north_lsp.storage.log_storage import LogStorage
+from north_lsp.storage.log_state import appended, read_state
 from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
 from north_lsp.storage.veiled_lines import VeiledLines
+
+if TYPE_CHECKING:
+    from north_lsp.storage.entries import Record
+    from north_lsp.storage.keeping_settings import Fsync
+    from north_lsp.storage.locks import LockHeld
+    from north_lsp.storage.log_state import LogState
+    from north_lsp.storage.log_storage import LogStorage
 
 
 class StoredLog:

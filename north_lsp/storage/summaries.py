@@ -1,5 +1,7 @@
 """The summary of a conversation for lists, read from its log: from the beginning, or only what has been added."""
 
+from __future__ import annotations
+
 import os
 import zlib
 from collections.abc import Iterator

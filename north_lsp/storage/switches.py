@@ -1,5 +1,7 @@
 """Environment variables that are switches or whole numbers, read in the same way everywhere."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 _ON = ("1", "true", "yes", "on")

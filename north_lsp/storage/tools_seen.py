@@ -1,6 +1,8 @@
 """How the tools of MCP servers were described when they were first seen: whoever describes one differently later is
 not believed. Unlike the cache it has no age, and is the user's to remove."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The trash: deleted conversations, each in a folder of its own that is named after its id and the time."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -4,6 +4,8 @@ Undecided is not distrust: nothing in the project itself allows anything here, a
 user's own word. Distrust suspends that as well, without losing it.
 """
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.storage.entries import timestamp

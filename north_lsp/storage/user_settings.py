@@ -1,6 +1,8 @@
 """Reads the user's settings files, `<config>/config.json` and below it `<config>/config.yml`: what they say, and what
 applies where they are wrong."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path

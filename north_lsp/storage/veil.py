@@ -1,5 +1,7 @@
 """What stands between a conversation in memory and its log on the disk: secrets are masked on the way out."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 

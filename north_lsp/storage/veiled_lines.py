@@ -1,5 +1,7 @@
 """The records of one log as its lines: secrets are masked on their way to the disk and restored when they are read."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 
 from north_lsp.storage.entries import Record, timestamp

@@ -1,5 +1,7 @@
 """Which conversation each editor window had last: `<state>/windows/<hash of its id>.json`. Best effort."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path

@@ -1,6 +1,8 @@
 """Parses YAML, or JSON with comments, into a tree of values that know their line and key path. Loads the YAML library
 on first use. Nothing in a file can run code, refer to itself, or grow beyond what was written."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

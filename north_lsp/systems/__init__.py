@@ -1,6 +1,8 @@
 """What North asks of the system that it runs on, by one name each: what differs between systems is known here alone.
 Imports nothing of ours."""
 
+from __future__ import annotations
+
 import sys
 
 if sys.platform == "win32":

@@ -1,6 +1,8 @@
 """What North asks of Linux and macOS. `windows/` has the same names for Windows; who imports them takes them from
 `north_lsp.systems`. Imports nothing of ours."""
 
+from __future__ import annotations
+
 import errno
 import os
 import signal
@@ -64,7 +66,7 @@ def is_changeable(folder: int) -> bool:
     return os.access(".", os.W_OK | os.X_OK, dir_fd=folder)
 
 
-def scan(folder: int) -> "AbstractContextManager[Iterator[Entry]]":
+def scan(folder: int) -> AbstractContextManager[Iterator[Entry]]:
     """List what is in an open folder."""
     return os.scandir(folder)
 
@@ -244,7 +246,7 @@ def apart() -> dict[str, Any]:
 class Tree:
     """A program that was started with everything that it starts."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
 
     def end(self) -> None:

@@ -4,6 +4,8 @@ Importing pydantic takes as long as opening a session, so this module is importe
 those are loaded when a tool is called (`shipped.py`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

@@ -1,5 +1,7 @@
 """The base classes of tools: arguments, declared needs, and the host that carries those needs out."""
 
+from __future__ import annotations
+
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -229,7 +231,7 @@ class Tool(ABC):
     parallel: bool = False
     discoverable: bool = False
     described: ClassVar[bool] = False
-    args: ClassVar[type["BaseModel"]]
+    args: ClassVar[type[BaseModel]]
 
     @abstractmethod
     def title(self, args: dict[str, Any]) -> str:
@@ -245,7 +247,7 @@ class Tool(ABC):
         texts = descriptions(type(self))
         return texts.get(sys.platform, texts[""]), _schema(self.args)
 
-    def loaded(self) -> "Tool":
+    def loaded(self) -> Tool:
         """Return the tool that can be called, which may have to be imported."""
         return self
 
@@ -258,12 +260,12 @@ class Tool(ABC):
         return self.needs == {"read"}
 
     @property
-    def reader(self) -> "ReadTool | None":
+    def reader(self) -> ReadTool | None:
         """The tool itself if it is one that runs without a host."""
         return None
 
     @property
-    def writer(self) -> "WriteTool | None":
+    def writer(self) -> WriteTool | None:
         """The tool itself if it proposes changes, which can be previewed while its arguments arrive."""
         return None
 
@@ -290,7 +292,7 @@ def descriptions(kind: type[Tool]) -> Mapping[str, str]:
 
 
 @cache
-def _schema(model: "type[BaseModel]") -> Mapping[str, object]:
+def _schema(model: type[BaseModel]) -> Mapping[str, object]:
     from north_lsp.tools.arguments import make_schema
 
     return make_schema(model)
@@ -321,7 +323,7 @@ class ReadTool(Tool):
         return await host.look(partial(self.run, args, workspace))
 
     @property
-    def reader(self) -> "ReadTool":
+    def reader(self) -> ReadTool:
         return self
 
     @abstractmethod
@@ -345,7 +347,7 @@ class WriteTool(Tool):
         return await host.propose(await host.look(partial(self.prepare, args, workspace)))
 
     @property
-    def writer(self) -> "WriteTool":
+    def writer(self) -> WriteTool:
         return self
 
     def is_decided(self, arguments: Mapping[str, object]) -> bool:

@@ -1,5 +1,7 @@
 """The tools that North ships, all imported: what `shipped.json` is made from. A server uses `shipped.py`."""
 
+from __future__ import annotations
+
 from north_lsp.storage.edit_settings import EditVariant
 from north_lsp.tools.calculate.calc import Calc
 from north_lsp.tools.code.ast_search import AstSearch

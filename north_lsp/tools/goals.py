@@ -1,5 +1,7 @@
 """A goal: what is to be reached, by which criteria, and the evidence that each is met. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -52,7 +54,7 @@ class Goal:
     status: Status = "active"
     blocked: str = ""
 
-    def with_criterion(self, text: str, command: str = "") -> "Goal":
+    def with_criterion(self, text: str, command: str = "") -> Goal:
         """Return the goal with one more criterion, whose text becomes one line of the document. Raises GoalError."""
         if not text.strip():
             raise GoalError("a criterion needs a text")
@@ -72,7 +74,7 @@ class Goal:
             raise GoalError(f"there is no criterion {id[:40]!r}; known: {known}")
         return found
 
-    def judged(self, id: str, status: CriterionStatus, evidence: Evidence) -> "Goal":
+    def judged(self, id: str, status: CriterionStatus, evidence: Evidence) -> Goal:
         """Return the goal with evidence for a criterion. Raises GoalError."""
         old = self.criterion(id)
         new = replace(old, status=status, evidence=(*old.evidence, evidence))

@@ -1,5 +1,7 @@
 """Questions that a model asks the user. Pure."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_dataclass import dataclass
 
 

@@ -1,5 +1,7 @@
 """The tools of a session: their descriptions for the model, and the check of arguments before anything runs."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -26,15 +28,15 @@ class Registry:
             self._tools[tool.name] = tool
         self._also = {name: tool for tool in self._tools.values() for name in tool.also if name not in self._tools}
 
-    def offering(self, *names: str) -> "Registry":
+    def offering(self, *names: str) -> Registry:
         """Return a registry of the same tools in which these are not hidden."""
         return Registry(self._tools.values(), self.hidden - {*names}) if self.hidden & {*names} else self
 
-    def joined(self, tools: Sequence[Tool]) -> "Registry":
+    def joined(self, tools: Sequence[Tool]) -> Registry:
         """Return a registry that has these tools, too."""
         return Registry([*self._tools.values(), *tools], self.hidden) if tools else self
 
-    def without(self, *names: str) -> "Registry":
+    def without(self, *names: str) -> Registry:
         """Return a registry that does not have these tools."""
         if not names:
             return self

@@ -4,6 +4,8 @@ What a model is told of them is in `shipped.json`, which `just generate` makes f
 importing them all, with pydantic, took a third of the time until the first answer, and most conversations call a few.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """The todo list of a conversation: its phases and tasks, and what can be done to them. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
@@ -74,18 +76,18 @@ class TodoList:
         working = (phase for phase in self.phases if any(task.status == "in_progress" for task in phase.tasks))
         return next(working, next((phase for phase in self.phases if phase.is_open), None))
 
-    def without_closed(self) -> "TodoList":
+    def without_closed(self) -> TodoList:
         """Return the list without what is completed or abandoned, and without phases that have nothing else."""
         left = (replace(phase, tasks=tuple(filter(lambda task: task.is_open, phase.tasks))) for phase in self.phases)
         return TodoList(tuple(phase for phase in left if phase.tasks))
 
-    def normalized(self) -> "TodoList":
+    def normalized(self) -> TodoList:
         """Return the list with one task in progress as long as any is open: the first of those that are, else the first
         pending one."""
         chosen = next((task for task in self.tasks if task.status == "in_progress"), None)
         return self._with_one_in_progress(chosen or next((one for one in self.tasks if one.status == "pending"), None))
 
-    def _with_one_in_progress(self, chosen: Task | None) -> "TodoList":
+    def _with_one_in_progress(self, chosen: Task | None) -> TodoList:
         def settled(task: Task) -> Task:
             if task is chosen:
                 return replace(task, status="in_progress")
@@ -93,12 +95,12 @@ class TodoList:
 
         return self._each(settled)
 
-    def _each(self, change: Callable[[Task], Task]) -> "TodoList":
+    def _each(self, change: Callable[[Task], Task]) -> TodoList:
         return TodoList(tuple(replace(one, tasks=tuple(map(change, one.tasks))) for one in self.phases))
 
     # -- operations --------------------------------------------------------------------------------------------------
 
-    def changed(self, changes: Sequence[Change]) -> tuple["TodoList", list[str]]:
+    def changed(self, changes: Sequence[Change]) -> tuple[TodoList, list[str]]:
         """Carry out operations in order, each of them even after another failed. Returns the normalized list and what
         was wrong: unless that is empty, the list must not be used."""
         now, problems = self, list[str]()
@@ -109,7 +111,7 @@ class TodoList:
                 problems.append(str(error))
         return now.normalized(), problems
 
-    def _after(self, change: Change) -> "TodoList":
+    def _after(self, change: Change) -> TodoList:
         match change.op:
             case "init":
                 return _begun(change.phases)
@@ -129,16 +131,16 @@ class TodoList:
             case "view":
                 return self
 
-    def _started(self, text: str | None) -> "TodoList":
+    def _started(self, text: str | None) -> TodoList:
         if text is None or not text.strip():
             raise TodoError("start needs the text of a task")
         return self._with_one_in_progress(self._task(text))
 
-    def _closed(self, change: Change, status: Status) -> "TodoList":
+    def _closed(self, change: Change, status: Status) -> TodoList:
         found = self._named(change)
         return self._each(lambda task: replace(task, status=status) if task in found else task)
 
-    def _appended(self, change: Change) -> "TodoList":
+    def _appended(self, change: Change) -> TodoList:
         if change.phase is None or not change.phase.strip():
             raise TodoError("append needs the name of a phase")
         if not change.items:

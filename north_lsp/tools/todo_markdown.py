@@ -1,5 +1,7 @@
 """The todo list as a Markdown document that a user can edit. Pure."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.todo_list import Phase, Status, Task, TodoError, TodoList
 

@@ -1,5 +1,7 @@
 """What tools ask of the web."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_dataclass import dataclass
 
 

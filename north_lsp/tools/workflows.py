@@ -1,5 +1,7 @@
 """Workflows: their phases, what leads from one to the next, and what their documents must have. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal

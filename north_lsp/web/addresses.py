@@ -1,5 +1,7 @@
 """Which host an address means, and which of its network addresses are on the public internet."""
 
+from __future__ import annotations
+
 import ipaddress
 import socket
 from collections.abc import Iterable, Iterator
@@ -65,7 +67,7 @@ class Target:
         """The network address that the host is, however it is written; empty for a name."""
         return _literal(self.host)
 
-    def joined(self, location: str) -> "Target":
+    def joined(self, location: str) -> Target:
         """Return where a redirect leads. Raises ToolError."""
         from urllib.parse import urljoin
 

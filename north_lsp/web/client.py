@@ -1,6 +1,8 @@
 """Asks for one address at a time: a name is resolved once, and the connection goes to what was resolved, so that what
 was checked is what is asked. Redirects are returned, not followed."""
 
+from __future__ import annotations
+
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -100,7 +102,7 @@ class WebClient:
         raise ToolError("REMOTE_ERROR", f"{target.authority} cannot be reached: {one_line(problem, 200)}")
 
     @asynccontextmanager
-    async def _client(self, target: Target, proxy: str) -> AsyncIterator["httpx2.AsyncClient"]:
+    async def _client(self, target: Target, proxy: str) -> AsyncIterator[httpx2.AsyncClient]:
         import httpx2
 
         try:
@@ -115,7 +117,7 @@ class WebClient:
             yield client
 
     async def _asked(
-        self, client: "httpx2.AsyncClient", target: Target, address: str, headers: Mapping[str, str]
+        self, client: httpx2.AsyncClient, target: Target, address: str, headers: Mapping[str, str]
     ) -> Answer:
         place = Target(target.scheme, address or target.host, target.port, target.path)
         told = {"user-agent": _AGENT, **headers, "host": target.authority, "accept-encoding": ACCEPTED}

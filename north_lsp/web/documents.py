@@ -1,5 +1,7 @@
 """Makes of what a server answered what a model can read: Markdown of pages, text, or a picture."""
 
+from __future__ import annotations
+
 import codecs
 import json
 import re

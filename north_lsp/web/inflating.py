@@ -1,5 +1,7 @@
 """Unpacks what a server has packed, up to a limit: a few kilobytes can stand for gigabytes."""
 
+from __future__ import annotations
+
 import zlib
 
 from north_lsp.errors import ToolError

@@ -1,6 +1,8 @@
 """More sites that say by an API what their pages show: registries of packages, documentation, papers, standards,
 discussions, vulnerabilities. Rows for the table in `sites.py`."""
 
+from __future__ import annotations
+
 import re
 from html import escape, unescape
 from typing import Any

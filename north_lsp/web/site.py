@@ -1,5 +1,7 @@
 """What a site with an API is, and how what it answers is told."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote

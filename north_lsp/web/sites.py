@@ -1,6 +1,8 @@
 """Sites that say by an API what their pages show: packages, repositories, questions. Each row of the table says which
 addresses are meant, what is asked instead, and how the answer is told."""
 
+from __future__ import annotations
+
 import base64
 import json
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """Runs git in a repository that may be hostile: nothing that its configuration names is executed. Also locates what git
 keeps in files that can be read without running it."""
 
+from __future__ import annotations
+
 import os
 import re
 import subprocess

@@ -1,5 +1,7 @@
 """Tells what distinguishes a folder from others, wherever it is: git's history, else the files in it. Reads only."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import re

@@ -1,5 +1,7 @@
 """What tools can ask of the editor's language servers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol

@@ -1,5 +1,7 @@
 """Tells a file's language from its name. One table serves searching by type, counting languages and parsing."""
 
+from __future__ import annotations
+
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal

@@ -5,6 +5,8 @@ opened here is at exactly that path: if a folder on the way has since become a l
 decision holds for what is read, and reading continues from the descriptor, whatever happens to the names.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

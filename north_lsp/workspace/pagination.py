@@ -1,5 +1,7 @@
 """Pages of a text for the model: numbered lines within limits, with every gap and cut marked."""
 
+from __future__ import annotations
+
 import codecs
 import hashlib
 from collections.abc import Callable, Iterable, Sequence

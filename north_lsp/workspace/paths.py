@@ -1,6 +1,8 @@
 """Turns the path that a model or client wrote into a real path inside the workspace. Whatever is in doubt is
 refused."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat
@@ -66,7 +68,7 @@ class Roots:
     extra: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, *paths: Path | str) -> "Roots":
+    def of(cls, *paths: Path | str) -> Roots:
         """Make roots from paths as a client writes them. Raises ValueError if there are none."""
         if not paths:
             raise ValueError("a workspace needs at least one root")

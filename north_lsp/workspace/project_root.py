@@ -1,5 +1,7 @@
 """Finds the folder that is the project, and the short name that North's own data uses for it."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from pathlib import Path

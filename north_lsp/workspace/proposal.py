@@ -1,5 +1,7 @@
 """What an edit tool proposes: file changes made of hunks. Data only; created by `diff.py`, written by `apply.py`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Literal
 

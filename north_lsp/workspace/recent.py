@@ -1,5 +1,7 @@
 """Texts that tools have read recently, by their tags, so that North can tell what has changed since."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
 
 from north_lsp.workspace.edit.diff import hunks_between

@@ -1,5 +1,7 @@
 """What the model has been shown of files in a conversation, and what of that is recorded besides the calls."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,7 +33,7 @@ class Seen:
     conflicts: Conflicts = field(default_factory=Conflicts)
     texts: RecentTexts = field(default_factory=RecentTexts)
     earlier: dict[Path, Sighting] = field(default_factory=dict)
-    _fresh: "Noted" = field(default_factory=dict)
+    _fresh: Noted = field(default_factory=dict)
 
     def restart(self, earlier: dict[Path, Sighting]) -> None:
         """Forget what was shown, but for `earlier`: the conversation continues after another entry."""
@@ -86,12 +88,12 @@ class Seen:
         """Return all files of which something was shown."""
         return list(self.tags | self.earlier)
 
-    def drain(self) -> "Noted":
+    def drain(self) -> Noted:
         """Return what was recorded outside of calls since the last time, and clear it."""
         fresh, self._fresh = self._fresh, {}
         return fresh
 
-    def _noted(self) -> "Noted":
+    def _noted(self) -> Noted:
         noted = _noting.get()
         return self._fresh if noted is None else noted
 

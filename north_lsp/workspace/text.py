@@ -1,5 +1,7 @@
 """File contents as text: decodes bytes so that encoding them again changes nothing, and knows where lines end."""
 
+from __future__ import annotations
+
 import codecs
 import hashlib
 from pathlib import Path

@@ -1,6 +1,8 @@
 """What of a path is different on Windows: what its text may say, and how its links are followed. Imported there alone,
 but for the tests of it."""
 
+from __future__ import annotations
+
 import errno
 import ntpath
 import os

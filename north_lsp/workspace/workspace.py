@@ -1,5 +1,7 @@
 """What tools can know of a session: its files, and what its internal addresses lead to."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -116,6 +118,6 @@ class Workspace:
     def limits(self) -> Limits:
         return self.settings.reading.limits
 
-    def under(self, settings: ToolSettings) -> "Workspace":
+    def under(self, settings: ToolSettings) -> Workspace:
         """Return the same workspace under other settings."""
         return replace(self, settings=settings, trees=self.trees.limited(settings.reading.index_limit))

@@ -16,6 +16,7 @@ from north_lsp.server import code_bundle
 from north_lsp.server.code_bundle import CodeBundle, write_code_bundle
 
 MODULES = [f"part{number}" for number in range(code_bundle._WORTH_WRITING)]
+EARLY = frozenset({"bundled.part1", "bundled.part2", "bundled.part3", "bundled.inner", "bundled.inner.deep"})
 
 
 class Installed:
@@ -76,7 +77,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
     one = Installed(tmp_path, monkeypatch)
     one.start()
     one.import_all()
-    write_code_bundle()
+    write_code_bundle(EARLY)
     yield one
     one.forget()
 
@@ -152,7 +153,7 @@ def test_it_is_written_again_when_much_is_new(installed: Installed) -> None:
         installed.write(name, "def said() -> str:\n    return 'new'\n", 1_800_000_000)
     installed.start()
     installed.import_all()
-    write_code_bundle()
+    write_code_bundle(EARLY)
     assert installed.path.read_bytes() != before
     installed.start()
     assert installed.said("part3") == "new"
@@ -165,7 +166,7 @@ def test_little_that_is_new_is_not_worth_it(installed: Installed) -> None:
     installed.write("part3", "def said() -> str:\n    return 'new'\n", 1_800_000_000)
     installed.start()
     installed.import_all()
-    write_code_bundle()
+    write_code_bundle(EARLY)
     assert installed.path.stat().st_mtime_ns == before
 
 
@@ -176,7 +177,7 @@ def test_nothing_is_written_where_python_writes_no_byte_code(
     installed.start()
     installed.import_all()
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    write_code_bundle()
+    write_code_bundle(EARLY)
     assert not installed.path.exists()
 
 
@@ -185,7 +186,7 @@ def test_a_folder_that_cannot_be_written_to_is_no_failure(installed: Installed) 
     installed.path.mkdir()
     installed.start()
     installed.import_all()
-    write_code_bundle()
+    write_code_bundle(EARLY)
     assert installed.path.is_dir()
     assert list(installed.path.parent.glob("*.bundle.*")) == []
 
@@ -196,5 +197,5 @@ def test_another_finder_is_asked_before(monkeypatch: pytest.MonkeyPatch) -> None
 
     other = Other()
     monkeypatch.setattr(sys, "meta_path", [other, PathFinder])
-    bundle = code_bundle.read_code_bundle()
+    bundle = code_bundle.read_code_bundle("acp")
     assert sys.meta_path == [other, bundle, PathFinder]

@@ -1,5 +1,7 @@
 """Lists for people what the user has allowed in this project, with origin and last use; entries are revoked by id."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.command_policy.allowed import Rule

@@ -1,5 +1,7 @@
 """The files of a project's `.north` that are the user's own: kept out of git, if the user wants that."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The stored approvals of a project, as the core uses them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol

@@ -1,6 +1,8 @@
 """Records the questions that a session asks about edits and commands: they are in the log from the moment they are
 asked until they are decided, and an "always" is remembered."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 
 import anyio.to_thread

@@ -1,6 +1,8 @@
 """Reads and changes, for a session, what runs or is written without a question; every change is reported to its
 editor."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 
 import anyio.to_thread

@@ -1,6 +1,8 @@
 """Work that a cancelled turn does not wait for indefinitely: a thread that hangs (on a dead file system) cannot be
 stopped, so it is abandoned and its result is dropped."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from typing import Generic, Literal, TypeVar
 

@@ -1,5 +1,7 @@
 """Repairs harmless mismatches in a call's arguments before they are checked. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from north_lsp.tools.edit.argument_coercion import decoded

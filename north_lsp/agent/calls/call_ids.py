@@ -1,5 +1,7 @@
 """Makes the ids of tool calls unique within a conversation: some servers start counting again in every answer."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import replace
 

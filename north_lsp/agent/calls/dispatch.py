@@ -1,6 +1,8 @@
 """Runs the tool calls of one answer: checks them, gives them what they need, and makes sure that each gets exactly one
 result."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +43,7 @@ class ToolRunner:
     `pictures` keeps images that tools return, `artifacts` output that is too long."""
 
     def __init__(
-        self, services: "Callable[[], HostServices]", pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports
+        self, services: Callable[[], HostServices], pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports
     ) -> None:
         self._services = services
         self._pictures = pictures
@@ -49,11 +51,11 @@ class ToolRunner:
         self._ports = ports
 
     @cached_property
-    def _abilities(self) -> "HostServices":
+    def _abilities(self) -> HostServices:
         return self._services()
 
     @property
-    def pages(self) -> "WebAccess":
+    def pages(self) -> WebAccess:
         """The access to the web."""
         return self._abilities.carriers.outside.web
 
@@ -133,12 +135,9 @@ class Dispatcher:
         begun are skipped. Raises StopTurn."""
         waiting = list(calls)
         while waiting:
-            if self.ends_turn:
-                self._calls.fail(waiting, ToolError("CANCELLED", "skipped: the call before it ended the turn"))
-                await self._calls.finish()
-                return
-            if is_interrupted():
-                self._calls.fail(waiting, ToolError("CANCELLED", "skipped: the user sent a new message"))
+            if self.ends_turn or is_interrupted():
+                why = "the call before it ended the turn" if self.ends_turn else "the user sent a new message"
+                self._calls.fail(waiting, ToolError("CANCELLED", f"skipped: {why}"))
                 await self._calls.finish()
                 return
             await self._ports.status.before_step()

@@ -1,5 +1,7 @@
 """Gives a running tool what it declares that it needs: edits reviewed, commands run, jobs managed."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,25 +45,25 @@ _LOOKS: tuple[Need, ...] = ("run", "network", "agents")
 class Outside:
     """The services that reach other programs (the tools of MCP servers) and the web."""
 
-    tools: "ToolApprover"
-    web: "WebAccess"
-    search: "WebSearcher"
+    tools: ToolApprover
+    web: WebAccess
+    search: WebSearcher
 
 
 class Carriers(Protocol):
     """The services for calls that do more than read and edit; each is made for the first call that needs it."""
 
     @property
-    def shell(self) -> "ShellCommands": ...
+    def shell(self) -> ShellCommands: ...
 
     @property
-    def jobs(self) -> "JobCommands": ...
+    def jobs(self) -> JobCommands: ...
 
     @property
     def outside(self) -> Outside: ...
 
     @property
-    def planning(self) -> "Planning": ...
+    def planning(self) -> Planning: ...
 
 
 class HostServices:
@@ -75,7 +77,7 @@ class HostServices:
 
     def for_call(
         self, context: TurnContext, tool: Tool, call: ToolCall, title: str, keep: Callable[[str, Result], None]
-    ) -> "CallHost":
+    ) -> CallHost:
         return CallHost(self, context, tool, call, title, partial(keep, call.id))
 
 

@@ -1,6 +1,8 @@
 """Finds calls into which a model has leaked text from its internal channels: they are refused, or salvaged where
 possible."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,6 +1,8 @@
 """Tracks the calls of a turn that have no result in the log yet: the one place that makes sure each gets exactly
 one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

@@ -1,5 +1,7 @@
 """Finds an edit that cannot apply while its call still streams, so that the rest need not be awaited."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import field
@@ -81,7 +83,7 @@ class StreamingCall:
 
 
 async def cannot_apply(
-    call: StreamingCall, earlier: Iterable[ToolCall], tools: "Registry", workspace: Workspace
+    call: StreamingCall, earlier: Iterable[ToolCall], tools: Registry, workspace: Workspace
 ) -> ToolError | None:
     """Return the error that the tool would give, as soon as it is certain. `earlier` are the calls before it in the
     message: none of them has run yet, so an edit of the same file, or of an unknown one, may change the outcome."""
@@ -107,7 +109,7 @@ async def cannot_apply(
     return None
 
 
-def _may_change(other: ToolCall, path: str, tools: "Registry") -> bool:
+def _may_change(other: ToolCall, path: str, tools: Registry) -> bool:
     tool = tools.listed(other.name)
     if tool is None or tool.needs.isdisjoint(_CHANGING):
         return False

@@ -1,5 +1,7 @@
 """Previews of edits whose arguments still arrive; they are never written and never stored."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Detects a model that goes around in circles: the same call with the same result again, or edits that keep failing."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 

@@ -1,5 +1,7 @@
 """Makes what people see of a call before it has a result: its title, and the file that it is about to read."""
 
+from __future__ import annotations
+
 import os
 
 from north_lsp.agent.log.call_details import NOT_RUN

@@ -1,5 +1,7 @@
 """Decides which tools a conversation offers, and records which ones it has looked up."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,7 @@ class ToolSearch:
         self._log = log
         self._discovery: Discovery | None = None
 
-    def offered(self, tools: "Registry", threshold: int) -> "Registry":
+    def offered(self, tools: Registry, threshold: int) -> Registry:
         """Return the tools that the conversation offers; with a threshold of 0, all. Run it in a thread: it imports
         heavy modules."""
         from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery

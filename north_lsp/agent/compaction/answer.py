@@ -1,5 +1,7 @@
 """What a model answers that was asked for a summary: read leniently, rendered the same way every time. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -3,6 +3,8 @@
 Nothing is changed before a summary is there, and nothing is ever removed from the log.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -116,7 +118,7 @@ class Compactor:
         return attempt.is_done
 
     @asynccontextmanager
-    async def _told(self, occasion: Occasion) -> AsyncIterator["_Attempt"]:
+    async def _told(self, occasion: Occasion) -> AsyncIterator[_Attempt]:
         """Show that a summary is written, and how that ends without one."""
         ports, attempt = self._ports, _Attempt(self._log.reserve_id(), occasion, self._ports)
         ports.diagnostics.event("compaction_start", reason=occasion.reason, tokensBefore=occasion.used)
@@ -150,7 +152,7 @@ class Compactor:
                     await self._account.report(occasion.model)
         return replace(entry, tokens_before=0)
 
-    async def _written(self, occasion: Occasion, cut: Cut, attempt: "_Attempt") -> CompactionEntry:
+    async def _written(self, occasion: Occasion, cut: Cut, attempt: _Attempt) -> CompactionEntry:
         """Return the entry that takes the place of what is cut off. Raises NoSummary, LimitReached."""
         earlier = [one for one in context_of(self._log.path())[:1] if isinstance(one.entry, CompactionEntry)]
         entry = await self._entry(occasion, cut, attempt)
@@ -161,7 +163,7 @@ class Compactor:
             raise NoSummary(_NOT_SHORTER)
         return replace(entry, tokens_after=after)
 
-    async def _entry(self, occasion: Occasion, cut: Cut, attempt: "_Attempt") -> CompactionEntry:
+    async def _entry(self, occasion: Occasion, cut: Cut, attempt: _Attempt) -> CompactionEntry:
         context = context_of(self._log.path())
         earlier = [one for one in context[:1] if isinstance(one.entry, CompactionEntry)]
         previous = "".join(one.entry.summary for one in earlier if isinstance(one.entry, CompactionEntry))

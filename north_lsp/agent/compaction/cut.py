@@ -1,5 +1,7 @@
 """Decides where a summary ends and what is kept begins: never between a call and its result. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.compaction.limits import Limits

@@ -1,5 +1,7 @@
 """How many tokens the entries of a conversation have, for one model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from north_lsp.agent.costs.sizes import RequestSizes

@@ -1,6 +1,8 @@
 """What the user's extensions have to say when a conversation is summarized: that it is not, with which words, or the
 summary itself. One that fails is told of, and left out: a full conversation must continue without it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any

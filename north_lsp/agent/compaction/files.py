@@ -1,5 +1,7 @@
 """The files that a part of a conversation has read and changed, by what the log says was shown and written. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 

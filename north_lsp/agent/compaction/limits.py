@@ -1,5 +1,7 @@
 """How full a window may be before something is done, and how much of a conversation is kept as it is. Pure."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from north_lsp.lazy_dataclass import dataclass

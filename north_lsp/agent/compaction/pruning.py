@@ -1,5 +1,7 @@
 """Decides which old results models do without: their texts are replaced by a line, the calls stay paired. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.compaction.limits import Limits

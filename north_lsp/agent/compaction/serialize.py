@@ -1,6 +1,8 @@
 """A part of a conversation as text that a model summarizes. Long outputs are cut; the log still has them whole.
 Pure."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,8 @@
 """Asks a model for a summary: the first of several candidates that answers, a conversation that is too long for it in
 several parts."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """What counts in the folders above a root, in the same repository: a root may be one package of many."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Reads the condition of a rule that watches an answer while it streams."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from north_lsp.agent.ports.stream_rules import SCOPES, Condition

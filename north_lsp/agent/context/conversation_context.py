@@ -1,6 +1,8 @@
 """What the model of one conversation is told besides the conversation itself: the system text, read again for each
 turn, and what is told when it becomes of interest."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
@@ -175,7 +177,7 @@ class ConversationContext:
 
     async def report(
         self, model: Model, specs: Sequence[ToolSpec], messages: Sequence[Message], servers: Mapping[str, str]
-    ) -> "Report":
+    ) -> Report:
         """Add up what the next request to a model has, from what is in the files now; `servers` says of tools which
         server has them."""
         from north_lsp.agent.context.report import Report, context_items, context_parts  # not needed for a turn

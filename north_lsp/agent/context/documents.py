@@ -1,6 +1,8 @@
 """Reads the files that rules and instructions come from: where they may be, how much of them, and how their text is put
 before a model. Every path goes through the one gate that tools use, or stays in a folder of the user's own."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Sequence

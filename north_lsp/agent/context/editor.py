@@ -1,5 +1,7 @@
 """Puts what the editor shows into words for a model: bounded, and only files that tools may see."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 

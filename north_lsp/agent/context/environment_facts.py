@@ -1,5 +1,7 @@
 """What a model is told of the machine and the project from the start. What cannot be found out is left out."""
 
+from __future__ import annotations
+
 import os
 import platform
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Context files: `AGENTS.md` and what other tools call it, from the user's own to those deep in the project."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,7 +78,7 @@ def plugin_files(plugins: Iterable[Plugin], inside: Place | None) -> list[Contex
     return found
 
 
-def files_around(root: Path, top: Path, places: "Places") -> list[ContextFile]:
+def files_around(root: Path, top: Path, places: Places) -> list[ContextFile]:
     """Read the files of the folders from `top` down to a root in it, outer ones first; then the nearest one of
     North's own folder."""
     folders = folders_between(top, root)

@@ -1,5 +1,7 @@
 """Splits a rule file into the fields at its head and the text below them. Pure; a broken head never costs the text."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """Tells which files a rule is about: wildcards on paths relative to a root, in bounded time. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from north_lsp.agent.context.frontmatter import is_quoted, split_at_commas

@@ -1,5 +1,7 @@
 """What a model must be told of the goal: that the user has changed it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.context.telling import context_block

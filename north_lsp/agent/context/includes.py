@@ -1,5 +1,7 @@
 """Fills in the files that a context file includes by a line of its own, also in a list: `@relative/path.md`."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from pathlib import Path

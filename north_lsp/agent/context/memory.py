@@ -1,5 +1,7 @@
 """What models get of a project's memory: its summary as a part of the system text, and its files by address."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote

@@ -1,6 +1,8 @@
 """What a prompt can mention besides files and names: the changes that git sees (`@diff`), the problems that the editor
 shows (`@problems`), what is selected there (`@selection`), a symbol (`@symbol:name`), a page of the web (`@web:…`)."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial

@@ -2,6 +2,8 @@
 `@rule:name`, `@conversation:id`; what else can be mentioned is in `mentioned_sources.py`. Whatever names nothing that
 may be read remains text."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Texts that replace North's instructions or are added to them: the user's own and, with trust, the project's."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

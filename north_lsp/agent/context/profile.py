@@ -1,5 +1,7 @@
 """A project's profile as a part of the system text, and whether it is too old to be believed."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from datetime import date
 from pathlib import Path

@@ -1,5 +1,7 @@
 """All that rules and context files say about a workspace at one moment."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Adds up what the next request has, part by part, and says in Markdown where each part comes from. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

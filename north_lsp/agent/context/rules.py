@@ -1,5 +1,7 @@
 """Rules: what a rule file says about itself, when it applies, and which of two with the same name counts. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path

@@ -1,6 +1,8 @@
 """Where rules are looked for: the folders and files of North and of other tools, in the project and in the user's home.
 The table is all there is to add for another tool."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Puts the system text of a request together from its parts, always in the same order, so that caches serve it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.context.documents import cut, framed, in_frame, size_of

@@ -2,6 +2,8 @@
 files of the folders around them, what the editor shows. What was told before is found in the log. Pure but for reading
 those files."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

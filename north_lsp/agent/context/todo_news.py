@@ -1,6 +1,8 @@
 """What a model must be told of the todo list: what the user changed in it, and the list itself once it cannot be seen
 in the conversation any more. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.context.telling import context_block

@@ -1,5 +1,7 @@
 """The spending of one conversation: recorded, shown, and checked against the user's limits."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 

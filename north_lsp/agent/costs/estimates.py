@@ -1,5 +1,7 @@
 """Estimates how many tokens a request and its answer have, where the vendor does not say. Pure."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterable

@@ -1,5 +1,7 @@
 """The cost limits that a user has set: warned about when they are near, asked about when they are reached."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 

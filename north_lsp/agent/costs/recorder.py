@@ -1,6 +1,8 @@
 """Counts what requests use: the totals' file is written while the turn continues, several requests at once if need
 be."""
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """The sizes of one session's requests: estimated, and corrected by what vendors counted before."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import takewhile
 from operator import is_

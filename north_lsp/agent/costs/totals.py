@@ -1,5 +1,7 @@
 """Sums up what a conversation has used, by its log."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry

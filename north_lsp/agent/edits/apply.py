@@ -1,5 +1,7 @@
 """Applies an accepted proposal to the editor's open texts and to the disk, or to neither."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import field, replace

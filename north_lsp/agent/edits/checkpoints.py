@@ -1,29 +1,36 @@
 """Checkpoints: what files held before and after each applied proposal, stored in the log and the blob store."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from north_lsp.agent.log.agent_calls import is_of_agent
-from north_lsp.agent.log.checkpoints import CheckpointEntry, FileRecord, Status
-from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.checkpoints import CheckpointEntry, FileRecord
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
+from north_lsp.storage.blobs import MAX_BLOB_BYTES
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.workspace.apply.journal import digest
-from north_lsp.workspace.apply.snapshot import FileImage
 from north_lsp.workspace.opening import mode_of
-from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.proposal import Action, FileChange
 from north_lsp.workspace.text import encode
+
+if TYPE_CHECKING:
+    from north_lsp.agent.log.checkpoints import Status
+    from north_lsp.agent.log.entries import Logged
+    from north_lsp.agent.log.log import Log
+    from north_lsp.storage.blobs import Blobs
+    from north_lsp.workspace.apply.snapshot import FileImage
+    from north_lsp.workspace.paths import Roots
+    from north_lsp.workspace.proposal import Action, FileChange
 
 _MAX_NAME = 60
 

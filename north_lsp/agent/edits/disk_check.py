@@ -1,5 +1,7 @@
 """Looks at the disk before and after an editor writes texts to it by itself."""
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from pathlib import Path

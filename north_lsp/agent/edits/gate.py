@@ -1,6 +1,8 @@
 """The one lock in a session for changing files: a turn holds it, or something that the user asks for between two
 turns."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,5 +1,7 @@
 """Tells the model about a reviewed edit: which part of it was accepted, and what was written."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from north_lsp.agent.edits.apply import Applied

@@ -1,5 +1,7 @@
 """What an edit made wrong, as far as the editor's language servers say: told to the model with the edit's result."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Cleans up what a killed process left half written in this project."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Undo, redo, points and diffs as texts, for the slash commands. Errors are ToolErrors."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Reviews and applies edit proposals."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """The folder of a document that shows the user what they decide on, where an editor has no view of its own for it."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Where a text cannot be parsed, as far as there is a grammar for its language."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import anyio.to_thread

@@ -1,5 +1,7 @@
 """Takes changes back in memory: what later changes allow is merged; the rest is reported and left."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from dataclasses import field, replace

@@ -1,5 +1,7 @@
 """Sums up what a conversation has changed: from the first contents of every file until now, and in numbers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

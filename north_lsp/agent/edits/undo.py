@@ -1,5 +1,7 @@
 """The changes of a conversation that can be undone or redone: which they are, what they were, and doing it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,6 +1,8 @@
 """Finds open files with unsaved changes: commands read the disk, which does not have them, and saving after an edit
 would save them as well."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The branches of a conversation that were left: what is not on the way to where it continues. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.log.entries import Logged

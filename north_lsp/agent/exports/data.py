@@ -1,5 +1,7 @@
 """A conversation as JSON, for other programs: the rows of the document, each with its kind."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """A conversation as a document: what was said and done, in order, as it was shown. Pure, apart from the pictures that
 it is given."""
 
+from __future__ import annotations
+
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -187,7 +189,7 @@ class Document:
     branches: tuple[Branch, ...] = ()
 
 
-def document_of(source: Source, tools: "Registry") -> Document:
+def document_of(source: Source, tools: Registry) -> Document:
     """Make the document of a conversation. Reads the files of pictures."""
     made = ((branch, _rows(branch, tools, source.picture)) for branch in source.left)
     known = {one.id: one for one in chain(source.path, *source.left)}
@@ -206,7 +208,7 @@ def document_of(source: Source, tools: "Registry") -> Document:
     )
 
 
-def _rows(path: Sequence[Logged], tools: "Registry", picture: Find) -> tuple[Row, ...]:
+def _rows(path: Sequence[Logged], tools: Registry, picture: Find) -> tuple[Row, ...]:
     builder = _Builder(picture)
     for logged, events in events_by_entry(path, tools):
         if logged is not None:

@@ -1,5 +1,7 @@
 """Exports: from a conversation and the name of a form to the text of a file."""
 
+from __future__ import annotations
+
 from datetime import date
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, get_args
@@ -69,7 +71,7 @@ def source_of(log: Log, blobs: Blobs, surroundings: Surroundings | None = None) 
     return Source(conversation.title or "", header, path, left, warnings, blobs.find, surroundings)
 
 
-def render(source: Source, tools: "Registry", format: Format, mask: Mask | None) -> str:
+def render(source: Source, tools: Registry, format: Format, mask: Mask | None) -> str:
     """Render a conversation; `mask` is applied to every text of it first. Reads pictures, and takes a while for long
     conversations: for a thread. Raises ToolError NOT_FOUND if nothing was said in it."""
     document = document_of(source, tools)

@@ -1,5 +1,7 @@
 """A conversation as Markdown: a heading for each prompt and answer, fenced calls, results and diffs."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator
 

@@ -3,6 +3,8 @@
 Masked are the keys that North knows, wherever they stand, and whatever has the form of a well-known kind of secret.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,5 +1,7 @@
 """A conversation as one HTML file: no scripts, nothing from the network, every text escaped."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import json

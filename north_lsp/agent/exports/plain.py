@@ -1,5 +1,7 @@
 """A conversation as plain text, whole: what the model is told, and everything that was said and done."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 

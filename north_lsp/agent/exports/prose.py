@@ -1,6 +1,8 @@
 """Markdown of a model as safe HTML: no raw HTML, no pictures, links to web pages alone. Linear in the length of the
 text, whatever is in it."""
 
+from __future__ import annotations
+
 import html
 import re
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """What a conversation adds up to, by its log. Nothing is counted anywhere else. Pure."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field

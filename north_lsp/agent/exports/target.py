@@ -1,6 +1,8 @@
 """Where an export is written: a file that the user names, by the rules that hold for every file that North writes. What
 is protected is refused, links are not followed, and nothing is replaced unless the user said so."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
 """What every form of an export says in words: the facts about a conversation, what a call came to, what an answer
 took. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """Has a model explore a project for one topic of its profile: with tools that read, and nothing else."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 

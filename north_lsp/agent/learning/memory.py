@@ -1,5 +1,7 @@
 """Has a model read what was said in conversations, and merge what lasts of it into a project's memory."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Which model learns."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.models.choice import ModelChoice

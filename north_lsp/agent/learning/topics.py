@@ -1,5 +1,7 @@
 """The topics of a project's profile, in their order. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,5 +1,7 @@
 """Decides which part of a proposal is accepted: after a decision, and when that is read from the log."""
 
+from __future__ import annotations
+
 import dataclasses
 from pathlib import Path
 

@@ -1,6 +1,8 @@
 """The ids under which the calls of agents stand among those of the conversation: they are not calls of its answers.
 And how an agent's own log begins."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.log.entries import UnknownEntry

@@ -1,6 +1,8 @@
 """Parses files that a model writes in the text of its answer: `<NORTH_FILE path="…">`, the content, `</NORTH_FILE>`.
 Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from typing import Literal

@@ -1,5 +1,7 @@
 """The parts of an answer, as stored in the log."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The entry that says what was done on a branch that the user has left."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -27,7 +29,7 @@ class BranchSummaryEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "BranchSummaryEntry":
+    def from_json(cls, record: Json) -> BranchSummaryEntry:
         """Read a record of the log. Raises TypeError if it is malformed."""
         match record:
             case {"summary": str(summary)} if isinstance(record.get("details", NOTHING), Mapping):
@@ -39,7 +41,7 @@ class BranchSummaryEntry:
                 raise TypeError("not a summary")
 
     @classmethod
-    def supplied(cls, given: Json, leaf: str | None) -> "BranchSummaryEntry":
+    def supplied(cls, given: Json, leaf: str | None) -> BranchSummaryEntry:
         """Make the entry of a summary that an extension has written, of the branch that ends with `leaf`. Raises
         TypeError if it is malformed."""
         record = {"fromId": leaf if leaf is not None else ROOT, "summary": given.get("summary"), "fromExtension": True}

@@ -1,6 +1,8 @@
 """What the log has of calls beside their output, as far as it is not about commands: the answers of a user, what was
 searched for, a skill, and that a call was not run."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """The entries that record what files held before and after a change."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -45,7 +47,7 @@ class FileRecord:
         return self.new_path or self.path
 
     @classmethod
-    def from_json(cls, row: Json) -> "FileRecord":
+    def from_json(cls, row: Json) -> FileRecord:
         """Read a row of the log. Raises KeyError, TypeError, ValueError or AttributeError if it is malformed."""
         path = Path(row["path"])
         before, after, mode, moved = row["before"], row["after"], row.get("beforeMode"), row.get("newPath")
@@ -97,7 +99,7 @@ class CheckpointEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "CheckpointEntry":
+    def from_json(cls, record: Json) -> CheckpointEntry:
         """Read a record of the log. Raises KeyError, TypeError, ValueError or AttributeError if it is malformed."""
         status, call_id = str(record.get("status", "applied")), record.get("toolCallId")
         return cls(

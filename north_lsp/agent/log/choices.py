@@ -1,5 +1,7 @@
 """The entries that record what the user chose or ran besides prompts: commands, modes, models, tools."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any, Literal, get_args
 
@@ -26,7 +28,7 @@ class SlashEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "SlashEntry":
+    def from_json(cls, record: Json) -> SlashEntry:
         known = FIXED | {"input", "name", "args", "ok", "message", "output"}
         return cls(
             as_text(record.get("input")),
@@ -50,7 +52,7 @@ class TodoEditEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "TodoEditEntry":
+    def from_json(cls, record: Json) -> TodoEditEntry:
         known = FIXED | {"customType", "data"}
         return cls(todo_from_json(as_object(record.get("data")).get(PHASES)), unknown(record, known))
 
@@ -69,7 +71,7 @@ class PlanEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "PlanEntry":
+    def from_json(cls, record: Json) -> PlanEntry:
         data, known = as_object(record.get("data")), FIXED | {"customType", "data"}
         text, file = as_text(data.get("text")), as_text(data.get("file"))
         return cls(text, data.get("approved") is True, file, unknown(record, known))
@@ -110,7 +112,7 @@ class ModeEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "ModeEntry":
+    def from_json(cls, record: Json) -> ModeEntry:
         modes: tuple[Mode, ...] = get_args(Mode)
         mode: Mode = next((mode for mode in modes if mode == record.get("mode")), "agent")
         plan = _plan(record.get("data"))
@@ -150,7 +152,7 @@ class ModelEntry:
         return not self.temporary and self.reason != "retry"
 
     @classmethod
-    def from_json(cls, record: Json) -> "ModelEntry":
+    def from_json(cls, record: Json) -> ModelEntry:
         known = FIXED | {"model", "reason", "temporary"}
         model, reason = as_text(record.get("model")), as_text(record.get("reason"))
         return cls(model, reason, bool(record.get("temporary")), unknown(record, known))
@@ -166,7 +168,7 @@ class ThinkingEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "ThinkingEntry":
+    def from_json(cls, record: Json) -> ThinkingEntry:
         return cls(as_text(record.get("thinkingLevel")), unknown(record, FIXED | {"thinkingLevel"}))
 
     def to_json(self) -> dict[str, Any]:
@@ -179,7 +181,7 @@ class ServiceTierEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "ServiceTierEntry":
+    def from_json(cls, record: Json) -> ServiceTierEntry:
         return cls(as_text(record.get("serviceTier")), unknown(record, FIXED | {"serviceTier"}))
 
     def to_json(self) -> dict[str, Any]:
@@ -194,7 +196,7 @@ class ToolSelectionEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "ToolSelectionEntry":
+    def from_json(cls, record: Json) -> ToolSelectionEntry:
         names = as_list(record.get("selectedToolNames", record.get("tools")))  # its former name
         return cls(tuple(map(as_text, names)), unknown(record, FIXED | {"selectedToolNames", "tools"}))
 

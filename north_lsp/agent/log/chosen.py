@@ -1,5 +1,7 @@
 """What the user had chosen where a path ends: mode, model and thinking level."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 

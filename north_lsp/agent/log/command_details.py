@@ -1,12 +1,17 @@
 """What the log has of a command that a model ran, or of a call of an MCP server, beside its output: how it ended, and
 whether it is evidence."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from north_lsp.agent.log.fields import Json
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.shell.results import CommandResult
+
+if TYPE_CHECKING:
+    from north_lsp.agent.log.fields import Json
+    from north_lsp.shell.results import CommandResult
 
 GOT_INPUT: Mapping[str, object] = {"gotInput": True}
 """The details of a call that wrote to a job: what was run before that is no evidence any more."""
@@ -28,7 +33,7 @@ class CommandDetails:
     cancelled: bool = False
 
     @classmethod
-    def of(cls, details: Json) -> "CommandDetails":
+    def of(cls, details: Json) -> CommandDetails:
         """Read the details that a tool has given to its result; those of other tools say nothing."""
         code, unfit = details.get("exitCode"), details.get("unfit")
         return cls(

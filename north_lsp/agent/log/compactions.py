@@ -1,5 +1,7 @@
 """The entries that shorten what models get of a conversation. What they replace stays in the log."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal
@@ -41,7 +43,7 @@ class FileNames:
     modified: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, stored: object) -> "FileNames":
+    def from_json(cls, stored: object) -> FileNames:
         lists = as_object(stored)
         read, modified = (tuple(map(as_text, as_list(lists.get(key)))) for key in ("readFiles", "modifiedFiles"))
         return cls(read, modified)
@@ -70,7 +72,7 @@ class CompactionEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "CompactionEntry":
+    def from_json(cls, record: Json) -> CompactionEntry:
         """Read a record of the log. Raises ValueError if it has no summary: then it replaces nothing."""
         structured = record.get("structured")
         sections = structured if isinstance(structured, Mapping) else None
@@ -112,7 +114,7 @@ class PrunedEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "PrunedEntry":
+    def from_json(cls, record: Json) -> PrunedEntry:
         ids, counts = as_list(record["ids"]), as_list(record.get("tokens"))
         found = {as_text(id): whole_number(counts[at]) or 0 if at < len(counts) else 0 for at, id in enumerate(ids)}
         return cls(found, unknown(record, FIXED | {"customType", "ids", "tokens"}))

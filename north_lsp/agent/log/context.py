@@ -1,5 +1,7 @@
 """What of a path models get: the last summary in place of what it replaces, and results without pruned texts. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

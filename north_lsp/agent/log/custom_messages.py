@@ -1,5 +1,7 @@
 """The entry of an extension that has put something into the conversation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +26,7 @@ class CustomMessageEntry:
     record: Json
 
     @classmethod
-    def from_json(cls, record: Json) -> "CustomMessageEntry":
+    def from_json(cls, record: Json) -> CustomMessageEntry:
         """Read a record of the log. Raises TypeError if it is malformed."""
         fields = record["message"] if record.get("type") == "message" else record
         match fields:

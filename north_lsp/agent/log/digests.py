@@ -1,5 +1,7 @@
 """Shortens long results: they enter the conversation once, in a short form, and remain readable in full."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 

@@ -1,5 +1,7 @@
 """What a client says its editor shows while the user writes a prompt."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass

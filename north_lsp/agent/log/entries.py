@@ -1,5 +1,7 @@
 """The kinds of entries of a conversation. Only this room knows their form in the file."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Renders a stored conversation as Markdown, for a model that wants to know what was said elsewhere."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from north_lsp.agent.log.entries import Entry, Logged, logged

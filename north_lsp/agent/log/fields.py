@@ -1,5 +1,7 @@
 """Reads single fields of the log. Other programs write logs, too, so a field may hold anything or be missing."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Generic, TypeVar
@@ -51,7 +53,7 @@ class Content(Generic[T]):
     @classmethod
     def from_json(
         cls, stored: object, read: Callable[[Json], T | None], known: Mapping[str, frozenset[str]]
-    ) -> "Content[T]":
+    ) -> Content[T]:
         parts: list[T] = []
         foreign: dict[int, Json] = {}
         for index, row in enumerate(as_list(stored)):

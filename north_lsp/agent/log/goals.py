@@ -1,5 +1,7 @@
 """The goal in the log: each change is an entry of its own. And the runs and changes of files that evidence is about."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeVar, get_args
@@ -21,7 +23,7 @@ class GoalEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "GoalEntry":
+    def from_json(cls, record: Json) -> GoalEntry:
         data = as_object(record.get("data"))
         known = FIXED | {"customType", "data"}
         return cls(goal_from_json(data.get("goal")), data.get("byUser") is True, unknown(record, known))

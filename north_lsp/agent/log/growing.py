@@ -1,5 +1,7 @@
 """Shows an answer that another process gets while it arrives there: each time only what is new of it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from north_lsp.agent.ports.events import AnswerDelta, CallNamed, CallTitled, Event, ThoughtDelta

@@ -1,5 +1,7 @@
 """The header of a conversation: where and with what it began."""
 
+from __future__ import annotations
+
 from dataclasses import field
 
 from north_lsp.agent.log.fields import Json, as_object, as_text, text_or_none, whole_number
@@ -47,7 +49,7 @@ class Header:
     former_format: str | None = None
 
     @classmethod
-    def from_json(cls, record: Json) -> "Header":
+    def from_json(cls, record: Json) -> Header:
         client, parent = as_object(record.get("client")), as_object(record.get("parentSession"))
         named = " ".join(part for part in map(as_text, (client.get("name"), client.get("version"))) if part)
         return cls(

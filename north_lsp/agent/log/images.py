@@ -1,5 +1,7 @@
 """Pictures in prompts and results: kept as blobs, and put into a request for a model that takes images."""
 
+from __future__ import annotations
+
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress

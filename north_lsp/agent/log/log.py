@@ -1,5 +1,7 @@
 """The log of one conversation, typed: reads its entries, and writes everything that goes into it."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

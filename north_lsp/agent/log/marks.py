@@ -2,6 +2,8 @@
 waited before it asked a model again, and which rules the model was told since it broke them. Models get nothing of
 them."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any, Literal
 
@@ -54,7 +56,7 @@ class RuleEntry:
         return {"type": RULES_TOLD, "rules": list(self.rules), **self.more}
 
     @classmethod
-    def from_json(cls, record: Json) -> "RuleEntry":
+    def from_json(cls, record: Json) -> RuleEntry:
         return cls(tuple(as_text(one) for one in as_list(record["rules"])), unknown(record, FIXED | {"rules"}))
 
 

@@ -1,6 +1,8 @@
 """The entries that are messages: prompts, answers, and messages with an unknown role. Each class knows its form in the
 file."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any
 
@@ -132,7 +134,7 @@ class PromptEntry:
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Words))
 
     @classmethod
-    def from_json(cls, record: Json) -> "PromptEntry":
+    def from_json(cls, record: Json) -> PromptEntry:
         message = record["message"]
         return cls(
             Content.from_json(message.get("content"), _prompt_part, _PROMPT_PART_KEYS),
@@ -193,7 +195,7 @@ class AnswerEntry:
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
 
     @classmethod
-    def from_json(cls, record: Json) -> "AnswerEntry":
+    def from_json(cls, record: Json) -> AnswerEntry:
         message = record["message"]
         duration, request_id = message.get("durationMs"), message.get(_REQUEST)
         request_id, raw_usage = request_id if isinstance(request_id, str) else "", _raw_usage(message.get(_DETAILS))
@@ -250,7 +252,7 @@ class OtherMessage:
     record: Json
 
     @classmethod
-    def from_json(cls, record: Json) -> "OtherMessage":
+    def from_json(cls, record: Json) -> OtherMessage:
         return cls(as_text(as_object(record.get("message")).get("role")), record)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The modes of a session: which tools a prompt may use."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Mode
 

@@ -6,6 +6,8 @@ the first digits of a number for the whole number, and refuses characters that m
 here.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from contextlib import suppress

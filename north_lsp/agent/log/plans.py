@@ -1,5 +1,7 @@
 """The plan in the log: what the model knows of the document, and what of it was approved. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.log.choices import PlanEntry

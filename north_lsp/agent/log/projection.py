@@ -4,6 +4,8 @@ Live, an answer's text is shown as it arrives, and a call's progress while it ru
 entry was written comes from here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -154,7 +156,7 @@ def own_command_ended(entry_id: str, entry: OwnCommandEntry) -> Event:
     return CallEnded(entry_id, title, entry.exit_code == 0, text, truncation=missing)
 
 
-def call_named(call: ToolCall, tools: "Registry", title: str) -> Event:
+def call_named(call: ToolCall, tools: Registry, title: str) -> Event:
     """Make the event that the model has named a tool."""
     tool = tools.find(call.name)
     return CallNamed(call.id, one_line(call.name), tool.kind if tool is not None else "other", title)
@@ -180,14 +182,14 @@ def block_began(id: str, path: str) -> Iterator[Event]:
 # -- a whole path ------------------------------------------------------------------------------------------------------
 
 
-def events_of(path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()) -> Iterator[Event]:
+def events_of(path: Iterable[Logged], tools: Registry, still_open: Container[str] = ()) -> Iterator[Event]:
     """Return the events of a path, in order. Calls without a result were interrupted, unless they are `still_open`."""
     for _, events in events_by_entry(path, tools, still_open):
         yield from events
 
 
 def events_by_entry(
-    path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()
+    path: Iterable[Logged], tools: Registry, still_open: Container[str] = ()
 ) -> Iterator[tuple[Logged | None, Iterable[Event]]]:
     """Return each entry of a path with its events, which must be taken before the next entry is; at the end, without an
     entry, those of the calls that have no result and are not `still_open`."""
@@ -216,7 +218,7 @@ class Projection:
 
     def __init__(
         self,
-        tools: "Registry",
+        tools: Registry,
         refused: frozenset[str] = frozenset(),
         agents_calls: Mapping[str, AgentCallEntry] = MappingProxyType({}),
     ) -> None:

@@ -1,5 +1,7 @@
 """The parts of a prompt: text and attachments."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """What reviews ask about besides edits, commands and tools: the model's questions, plans, and hosts of the web."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any

@@ -1,5 +1,7 @@
 """The queued prompts as a log has them: they are not part of the conversation yet."""
 
+from __future__ import annotations
+
 from dataclasses import field
 
 from north_lsp.agent.log.fields import Json, unknown
@@ -19,7 +21,7 @@ class QueuedRow:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, row: Json) -> "QueuedRow":
+    def from_json(cls, row: Json) -> QueuedRow:
         return cls(row["id"], row["kind"], row["mode"], row["text"], unknown(row, _KEYS))
 
     def to_json(self) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """The entries that record the results of calls and of the user's own commands."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -57,7 +59,7 @@ class ResultDetails:
     of_tool: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, stored: object, tool: str, *, is_error: bool) -> "ResultDetails":
+    def from_json(cls, stored: object, tool: str, *, is_error: bool) -> ResultDetails:
         details = as_object(stored)
         missing = as_object(details.get("meta")).get("truncation")
         more = dict(unknown(details, _DETAIL_KEYS))
@@ -119,7 +121,7 @@ class ResultEntry:
         return tuple(part for part in self.content.parts if isinstance(part, Image))
 
     @classmethod
-    def from_json(cls, record: Json) -> "ResultEntry":
+    def from_json(cls, record: Json) -> ResultEntry:
         message = record["message"]
         tool, is_error = as_text(message.get("toolName")), bool(message.get("isError"))
         return cls(
@@ -206,7 +208,7 @@ class OwnCommandEntry:
         return f"(the end of {self.total_lines:,} lines; {where})"
 
     @classmethod
-    def from_json(cls, record: Json) -> "OwnCommandEntry":
+    def from_json(cls, record: Json) -> OwnCommandEntry:
         message = record["message"]
         artifact = as_text(message.get("artifactId"))
         return cls(
@@ -255,7 +257,7 @@ class AgentCallEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "AgentCallEntry":
+    def from_json(cls, record: Json) -> AgentCallEntry:
         row = as_object(record.get("data"))
         tool, kind = as_text(row["toolName"]), row["kind"]
         if kind not in get_args(Kind):

@@ -1,11 +1,13 @@
 """The entries that are questions about edits and commands, with their decisions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown
+from north_lsp.agent.log.fields import FIXED, as_list, as_object, as_text, text_or_none, unknown
 from north_lsp.agent.log.questions import (
     HostRequest,
     PlanModeRequest,
@@ -15,9 +17,12 @@ from north_lsp.agent.log.questions import (
     question_from_json,
 )
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.tools.base import Command
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.proposal import FileChange, TextEncoding
+
+if TYPE_CHECKING:
+    from north_lsp.agent.log.fields import Json
+    from north_lsp.tools.base import Command
 
 _KEYS = FIXED | {"reviewId", "kind", "toolCallId", "request", "status", "decision"}
 _DECISION_KEYS = frozenset({"kind", "comment", "hunks", "texts", "command", "written"})
@@ -48,7 +53,7 @@ class ProposedFile:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def of(cls, change: FileChange) -> "ProposedFile":
+    def of(cls, change: FileChange) -> ProposedFile:
         return cls(
             change.path,
             change.relative,
@@ -80,7 +85,7 @@ class ProposedFile:
                 return make_change(path, relative, old, new, TextEncoding())
 
     @classmethod
-    def from_json(cls, stored: object) -> "ProposedFile | None":
+    def from_json(cls, stored: object) -> ProposedFile | None:
         """Read a row of the log; None if it is malformed."""
         row = as_object(stored)
         match row:
@@ -138,7 +143,7 @@ class CommandRequest:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def of(cls, command: Command) -> "CommandRequest":
+    def of(cls, command: Command) -> CommandRequest:
         return cls(command.command, str(command.cwd), command.timeout)
 
     def to_json(self) -> dict[str, Any]:
@@ -181,7 +186,7 @@ class Written:
     new_text: str
 
     @classmethod
-    def from_json(cls, stored: object) -> "Written | None":
+    def from_json(cls, stored: object) -> Written | None:
         match stored:
             case {"oldText": None | str() as old, "newText": str(new)}:
                 return cls(old, new)
@@ -207,7 +212,7 @@ class StoredDecision:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, stored: object) -> "StoredDecision | None":
+    def from_json(cls, stored: object) -> StoredDecision | None:
         if not isinstance(stored, Mapping):
             return None
         hunks = stored.get("hunks")
@@ -247,12 +252,12 @@ class ReviewEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def pending(cls, call_id: str, request: Request, review_id: str) -> "ReviewEntry":
+    def pending(cls, call_id: str, request: Request, review_id: str) -> ReviewEntry:
         """Make the entry of a question that waits for its decision."""
         return cls(_KINDS[type(request)], call_id, request, review_id)
 
     @classmethod
-    def from_json(cls, record: Json) -> "ReviewEntry":
+    def from_json(cls, record: Json) -> ReviewEntry:
         kind = as_text(record.get("kind"))
         return cls(
             kind,

@@ -1,5 +1,7 @@
 """Spells the messages of a request as rows, in the words of the log, for those outside who see and change them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

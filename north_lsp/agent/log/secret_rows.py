@@ -1,5 +1,7 @@
 """The annotations of a log that give a number to each secret, which stands in its place there."""
 
+from __future__ import annotations
+
 from north_lsp.agent.log.fields import Json
 from north_lsp.lazy_dataclass import dataclass
 
@@ -14,7 +16,7 @@ class SecretRow:
     text: str | None = None
 
     @classmethod
-    def from_json(cls, row: Json) -> "SecretRow | None":
+    def from_json(cls, row: Json) -> SecretRow | None:
         """Read a row; None for one without a number."""
         number, digest, text = row.get("index"), row.get("hash"), row.get("text")
         if not isinstance(number, int) or number < 0:

@@ -1,5 +1,7 @@
 """Stores in the log which parts of files the model has been shown."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from pathlib import Path
 

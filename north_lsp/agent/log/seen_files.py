@@ -1,5 +1,7 @@
 """Finds in a stored conversation what the model has been shown of files."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The tasks of a call, as its result has them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 
 from north_lsp.agent.log.fields import as_list, as_object, as_text

@@ -1,5 +1,7 @@
 """The thoughts in an answer's record, which stay as their vendor has signed them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The todo list as rows of a log."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.agent.log.fields import as_list

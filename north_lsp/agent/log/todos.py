@@ -1,5 +1,7 @@
 """The todo list in the log: it has no file of its own, but is what the last change on a path left. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 from north_lsp.agent.log.choices import PHASES, TodoEditEntry

@@ -1,5 +1,7 @@
 """Converts the log's entries to messages for the model. Pure."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -78,7 +80,7 @@ class Transcript:
             self._open, self._fixed = stored[begin:end], len(self.messages)
             self._add_part(self._open)
 
-    def _stored(self, logged: Logged) -> "_Stored | None":
+    def _stored(self, logged: Logged) -> _Stored | None:
         match logged.entry:
             case AnswerEntry() as entry:
                 return _Stored(entry, () if entry.excluded else _useful_blocks(entry, self._model))
@@ -89,7 +91,7 @@ class Transcript:
             case _:
                 return None
 
-    def _add_part(self, part: Sequence["_Stored"]) -> None:
+    def _add_part(self, part: Sequence[_Stored]) -> None:
         """Add an answer with its results, and what the user said after it."""
         unanswered = False
         for index, one in enumerate(part):

@@ -1,5 +1,7 @@
 """The tree of a conversation as rows for people: every entry on every branch, filtered and searched. Pure."""
 
+from __future__ import annotations
+
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Finds what a turn that did not come to its end has left to do, so that another process can continue with it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """What requests used, as the log has it: tokens, and what they cost, in all and by what was charged for. Pure."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any
 
@@ -28,7 +30,7 @@ class StoredUsage:
     reasoning: int = 0
 
     @classmethod
-    def of(cls, used: Usage, cost: Cost, *, priced: bool = True, estimated: bool = False) -> "StoredUsage":
+    def of(cls, used: Usage, cost: Cost, *, priced: bool = True, estimated: bool = False) -> StoredUsage:
         """Return what a request used, and what that cost."""
         counts = (used.input, used.output, used.cache_read, used.cache_write)
         return cls(*counts, cost.total, priced, estimated, split=cost, reasoning=used.reasoning)
@@ -38,7 +40,7 @@ class StoredUsage:
         """All tokens that the answer has read and written."""
         return self.input + self.output + self.cache_read + self.cache_write
 
-    def __add__(self, other: "StoredUsage") -> "StoredUsage":
+    def __add__(self, other: StoredUsage) -> StoredUsage:
         """Sum up two answers: price and split are known if both are, and the tokens are estimated if any are."""
         return StoredUsage(
             self.input + other.input,
@@ -53,7 +55,7 @@ class StoredUsage:
         )
 
     @classmethod
-    def from_json(cls, stored: object) -> "StoredUsage | None":
+    def from_json(cls, stored: object) -> StoredUsage | None:
         usage = as_object(stored)
         if not usage:
             return None

@@ -1,5 +1,7 @@
 """Masks the texts of a record: what was said and done, but never the fields that hold the log together."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any
 

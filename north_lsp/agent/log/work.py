@@ -1,5 +1,7 @@
 """What of a log concerns the goal and the workflow. Pure."""
 
+from __future__ import annotations
+
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.goals import GoalEntry
 from north_lsp.agent.log.workflows import SkillStateEntry

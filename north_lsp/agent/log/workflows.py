@@ -1,5 +1,7 @@
 """The workflow in the log: which one is active on a path, and in which phase."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any
 
@@ -24,7 +26,7 @@ class SkillStateEntry:
     more: Json = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, record: Json) -> "SkillStateEntry":
+    def from_json(cls, record: Json) -> SkillStateEntry:
         data, known = as_object(record.get("data")), FIXED | {"customType", "data"}
         skill, phase, slug, note = (as_text(data.get(key)) for key in ("skill", "phase", "slug", "note"))
         skill = _RENAMED.get(skill, skill) if slug else skill

@@ -1,5 +1,7 @@
 """Asks a model beside the turns (for a title, a summary, a profile) and records what that used."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 
 import anyio

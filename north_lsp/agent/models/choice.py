@@ -1,5 +1,7 @@
 """The model that a session asks: the user's choice, obstacles to using it, and the model that answers instead."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import anyio.to_thread

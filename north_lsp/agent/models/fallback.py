@@ -1,5 +1,7 @@
 """Decides which model answers when another one cannot, by the user's settings; shared by all sessions of a process."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +46,7 @@ class Fallbacks:
             if model is not None:
                 self._chains[model.selector] = [one for one in chain if one is not None]
 
-    def of(self, providers: MaskedPool) -> "Fallbacks":
+    def of(self, providers: MaskedPool) -> Fallbacks:
         """Return the same fallbacks, reached through other providers."""
         same = copy(self)
         same._providers = providers

@@ -1,6 +1,8 @@
 """The keys that the user has given North, for editors and slash commands. A key goes to the store or to the memory of
 this process, never into a log, a conversation or an answer."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio.to_thread

@@ -1,5 +1,7 @@
 """The models of a process: which there are, how one is reached, and which one answers when another cannot."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +28,7 @@ class Models:
     fallbacks: Fallbacks
     save: Callable[[str], None]
 
-    def masked(self, secrets: Secrets) -> "Models":
+    def masked(self, secrets: Secrets) -> Models:
         """Return the same services with the placeholders of a conversation."""
         providers = self.providers.of(secrets)
         return replace(self, providers=providers, fallbacks=self.fallbacks.of(providers))

@@ -1,5 +1,7 @@
 """Notices on the model that the user has just chosen. Pure."""
 
+from __future__ import annotations
+
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.compat import serves_tiers

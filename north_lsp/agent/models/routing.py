@@ -1,5 +1,7 @@
 """Where the requests to each provider go, as far as an editor may say that."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from north_lsp.agent.models.model_services import Models

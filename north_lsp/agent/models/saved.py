@@ -1,5 +1,7 @@
 """The model that the user chose last, which new conversations start with."""
 
+from __future__ import annotations
+
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings_write import save_text_setting
 

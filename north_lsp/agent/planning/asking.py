@@ -1,5 +1,7 @@
 """Asks the user what a model wants to know: as one form where the editor has forms, else question by question."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import anyio

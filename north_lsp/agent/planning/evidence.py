@@ -1,6 +1,8 @@
 """What a log shows of commands that ran and of files that changed: whether a criterion of a goal is met follows from
 it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 

@@ -1,5 +1,7 @@
 """Keeps the goal of a conversation. That a criterion is met is not what a model says, but what the log shows."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """Plan mode: the plan is a document that the model writes, the user edits, and only the user approves."""
 
+from __future__ import annotations
+
 from functools import partial
 
 import anyio.to_thread

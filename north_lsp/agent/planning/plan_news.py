@@ -1,5 +1,7 @@
 """What a model is told of plan mode and of the plan with a prompt."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.log.choices import ModeEntry

@@ -1,6 +1,8 @@
 """Where the plan of a conversation is kept: with the conversation, or in `.north/plans/` of the project. Blocks: for a
 thread."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

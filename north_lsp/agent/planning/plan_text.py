@@ -1,5 +1,7 @@
 """A plan as a document: what it needs, its steps, and how a changed one is told. Pure."""
 
+from __future__ import annotations
+
 import difflib
 import hashlib
 

@@ -1,5 +1,7 @@
 """What tools need for planning, as one."""
 
+from __future__ import annotations
+
 from north_lsp.agent.planning.asking import QuestionAsker
 from north_lsp.agent.planning.goal import GoalKeeper
 from north_lsp.agent.planning.plan import PlanKeeper

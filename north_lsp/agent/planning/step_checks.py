@@ -1,5 +1,7 @@
 """What a step of a plan has to show before a model calls it done, while the plan is carried out. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.planning.evidence import Runs
@@ -36,7 +38,7 @@ class StepChecks:
             ]
         return found
 
-    def checks_of(self, step: Step, now: "dict[str, Status]") -> list[str]:
+    def checks_of(self, step: Step, now: dict[str, Status]) -> list[str]:
         """Return the commands that verify a step: those of the criteria that it names, and that no step which is still
         open names, too."""
         others = (one.verify for one in self.steps if one.title != step.title and _is_open(now.get(one.title)))
@@ -55,15 +57,15 @@ class StepChecks:
         return f"failed ({run.exit_code})" if run.exit_code else ""
 
 
-def _statuses(todo: TodoList) -> "dict[str, Status]":
+def _statuses(todo: TodoList) -> dict[str, Status]:
     return {task.content: task.status for task in todo.tasks}
 
 
-def _is_open(status: "Status | None") -> bool:
+def _is_open(status: Status | None) -> bool:
     return status in ("pending", "in_progress")
 
 
-_WORDS: "dict[Status, str]" = {
+_WORDS: dict[Status, str] = {
     "pending": "not done",
     "in_progress": "not done",
     "abandoned": "dropped: drop this step, too",

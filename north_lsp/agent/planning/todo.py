@@ -1,5 +1,7 @@
 """Keeps the todo list of a conversation: models change it through their tool, users as a document."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 
 from north_lsp.agent.log.choices import TodoEditEntry

@@ -1,6 +1,8 @@
 """Keeps what shows that criteria are met in the folder `evidence/` of the active workflow, which git ignores. It is for
 people: what counts is the log."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 

@@ -1,6 +1,8 @@
 """The folders of a project's workflows, `.north/work/<slug>/`, and how North writes documents of its own into a
 project. Blocks: for a thread."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping

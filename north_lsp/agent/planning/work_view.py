@@ -1,5 +1,7 @@
 """Makes what people are shown of the goal and the workflow, from the log alone: live and loaded it is the same."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import TypeGuard

@@ -1,6 +1,8 @@
 """Takes a conversation through workflows. A phase is left only when the log and the documents show what it is for; the
 documents are in the project's `.north/work/<slug>/`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

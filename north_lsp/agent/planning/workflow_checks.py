@@ -1,6 +1,8 @@
 """What a phase of a workflow has to show before it is left: the log and the documents say whether it has done what it
 is for. Pure, but for the goal that it looks up in the log."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -177,7 +179,7 @@ class PhaseChecks:
 
     # -- what the log shows ------------------------------------------------------------------------------
 
-    def compared(self, goal: Goal, runs: Runs) -> list["Compared"]:
+    def compared(self, goal: Goal, runs: Runs) -> list[Compared]:
         """Compare how the goal's commands ended before the work began with how they ended last."""
         before = self._before_work()
         rows: list[Compared] = []

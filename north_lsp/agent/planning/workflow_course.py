@@ -1,5 +1,7 @@
 """Where a conversation is in a workflow, and how one begins, is taken up and ends."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,6 +1,8 @@
 """What a workflow keeps models from at this moment. It follows from the log at each call, so that it begins and ends
 within a turn."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Writes a session's events to North's log. Lengths, names and durations, never contents."""
 
+from __future__ import annotations
+
 import sys
 import time
 import traceback

@@ -1,17 +1,21 @@
 """The one port through which the core talks to an editor. Adapters implement it as far as their client can."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from north_lsp.agent.ports.events import Event
-from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.tools.base import Command
-from north_lsp.workspace.proposal import EditProposal, FileChange
 from north_lsp.workspace.workspace import UnsavedTexts
+
+if TYPE_CHECKING:
+    from north_lsp.agent.ports.events import Event
+    from north_lsp.agent.ports.forms import Form, FormAnswer, Page
+    from north_lsp.tools.base import Command
+    from north_lsp.workspace.proposal import EditProposal, FileChange
 
 NOBODY = "nobody can be asked here (the client says that it has no user interface)"
 

@@ -3,18 +3,23 @@
 The same events come live and from a stored conversation (`log/projection.py`), so that a replay is what was shown.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from north_lsp.agent.ports.work import WorkView
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.providers.base import Image, Usage
-from north_lsp.tools.todo_list import TodoList
-from north_lsp.vocabulary import Kind, Location, Mode
-from north_lsp.workspace.edit.preview import Preview
-from north_lsp.workspace.proposal import FileChange
+from north_lsp.providers.base import Usage
+
+if TYPE_CHECKING:
+    from north_lsp.agent.ports.work import WorkView
+    from north_lsp.providers.base import Image
+    from north_lsp.tools.todo_list import TodoList
+    from north_lsp.vocabulary import Kind, Location, Mode
+    from north_lsp.workspace.edit.preview import Preview
+    from north_lsp.workspace.proposal import FileChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +446,7 @@ class TranscriptReset:
     was shown before; `draft` is the prompt that the user went back to."""
 
     draft: Draft | None
-    events: tuple["Event", ...]
+    events: tuple[Event, ...]
 
 
 @dataclass(frozen=True, slots=True)

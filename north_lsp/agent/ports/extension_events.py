@@ -1,6 +1,8 @@
 """Tells the user's extensions of what happens in a conversation. They run in this process with the user's rights, and
 only the user's own are read."""
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import deepcopy
@@ -54,12 +56,12 @@ class ExtensionEvents:
         """Tell whether any extension listens to an event."""
         return bool(await self._listeners(event))
 
-    async def _listeners(self, event: str) -> Sequence["Listener"]:
+    async def _listeners(self, event: str) -> Sequence[Listener]:
         places = self.places
         if places is None or not places.may_have_any:
             return ()
 
-        def found() -> Sequence["Listener"]:
+        def found() -> Sequence[Listener]:
             from north_lsp.providers.catalog.extensions import listeners  # only where there are any
 
             return listeners(places, event)
@@ -70,7 +72,7 @@ class ExtensionEvents:
 NO_EXTENSIONS = ExtensionEvents()
 
 
-async def _answer(one: "Listener", about: Mapping[str, object]) -> Answer:
+async def _answer(one: Listener, about: Mapping[str, object]) -> Answer:
     given = deepcopy(dict(about))  # what one does with it is nothing to the next
     answer: object = None
     try:

@@ -1,6 +1,8 @@
 """Forms: questions with typed answers that an editor shows as a whole, and pages that it opens. What came back is
 checked here, whoever sent it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal

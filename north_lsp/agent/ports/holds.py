@@ -1,6 +1,8 @@
 """What keeps models from changing anything for a while, whatever mode is set: a workflow whose phase is for reading, or
 the part of the project that was given to an agent. Enforced where tools get what they need."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from pathlib import Path
 

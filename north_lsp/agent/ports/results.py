@@ -1,5 +1,7 @@
 """The result of a tool call, and the one envelope in which it reaches the model (text-first tools aside)."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import field

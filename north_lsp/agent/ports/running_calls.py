@@ -1,5 +1,7 @@
 """The tool calls that run now: the user can stop one, and the turn continues with what the model is told of it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 

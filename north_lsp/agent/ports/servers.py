@@ -1,14 +1,18 @@
 """What the core asks of a client for MCP servers: a connection to one, and what the server says."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.storage.kinds import SourceId
-from north_lsp.tools.base import Picture
+
+if TYPE_CHECKING:
+    from north_lsp.storage.kinds import SourceId
+    from north_lsp.tools.base import Picture
 
 Origin = Literal["client", "user", "project"]
 """Who names a server: the editor, a file of the user's own, a file of the project."""

@@ -1,5 +1,7 @@
 """The ports that a session reports to: the editor, its status, North's own log, and the memory."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 

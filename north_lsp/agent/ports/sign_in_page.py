@@ -1,5 +1,7 @@
 """The page on which a user signs in, as their editor shows it."""
 
+from __future__ import annotations
+
 from north_lsp.agent.ports.editor import UserInterface
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.forms import Page

@@ -1,5 +1,7 @@
 """A conversation's state, in one word; every change is an event. Also wraps the editor to notice questions."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace

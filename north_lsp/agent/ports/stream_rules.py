@@ -1,5 +1,7 @@
 """Rules that watch an answer while it streams: what other rooms have to know of them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The trace that a prompt belongs to, as its client says (W3C `traceparent`); for telemetry only."""
 
+from __future__ import annotations
+
 from contextvars import ContextVar
 
 from north_lsp.lazy_pattern import lazy_pattern

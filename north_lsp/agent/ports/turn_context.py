@@ -1,5 +1,7 @@
 """The facts that are fixed when a turn begins and hold until its end."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -40,7 +42,7 @@ class TurnContext:
     model: Model
     system: str
     mode: Mode
-    tools: "Registry"
+    tools: Registry
     workspace: Workspace
     settings: Settings
     rules: TurnRules = NO_RULES

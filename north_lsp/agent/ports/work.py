@@ -1,5 +1,7 @@
 """The goal and the workflow of a conversation, as people are shown them."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass

@@ -4,6 +4,8 @@ A file may have `{{name}}`, `{{#if name}}…{{/if}}` for what is only there with
 for a list, with the places of its rows inside. What is filled in is never read as a template.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

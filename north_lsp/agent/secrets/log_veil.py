@@ -1,5 +1,7 @@
 """Masks secrets in the lines of a conversation's log, with the same placeholders as in its requests."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 

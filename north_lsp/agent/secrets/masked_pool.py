@@ -1,6 +1,8 @@
 """Masks every request to a model, and puts back in its answer what the placeholders stand for. There is no other way to
 models."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -42,7 +44,7 @@ class MaskedPool:
         self._pool = pool
         self._masking = RequestMask(secrets)
 
-    def of(self, secrets: Secrets) -> "MaskedPool":
+    def of(self, secrets: Secrets) -> MaskedPool:
         """Return the same providers with the placeholders of a conversation."""
         return MaskedPool(self._pool, secrets)
 
@@ -54,7 +56,7 @@ class MaskedPool:
 class MaskedProvider:
     """A provider that is never told a secret."""
 
-    def __init__(self, provider: Provider, masking: "RequestMask") -> None:
+    def __init__(self, provider: Provider, masking: RequestMask) -> None:
         self._provider = provider
         self._masking = masking
 

@@ -1,5 +1,7 @@
 """Makes the `Secrets` of a conversation, for its folders, and of requests outside conversations."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path

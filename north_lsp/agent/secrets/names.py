@@ -1,6 +1,8 @@
 """What of the environment and of `.env` files is a secret: by the variable's name, and by rules that keep ordinary
 words from being taken for one. Pure, but for a look whether a path exists."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

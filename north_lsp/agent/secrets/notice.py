@@ -1,5 +1,7 @@
 """What the user is told of masked secrets."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 
 from north_lsp.agent.ports.events import Event, Notice

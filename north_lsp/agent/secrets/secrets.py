@@ -1,6 +1,8 @@
 """Exchanges secrets for placeholders and back, for one conversation. A value keeps its placeholder, also when the
 conversation is opened again: the log has a keyed hash of the value beside the number."""
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import json

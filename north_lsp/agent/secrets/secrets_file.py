@@ -1,6 +1,8 @@
 """Reads `secrets.yml`: texts and expressions that the user or a project wants masked. What is wrong with an entry is
 said without its content."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import replace

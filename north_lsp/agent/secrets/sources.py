@@ -1,5 +1,7 @@
 """Reads what is secret for one conversation: variables, `.env` files of its folders, the keys that North has."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -176,5 +178,5 @@ def _files(root: Path) -> Iterator[Stamp]:
                         folders.append((entry.path, depth + 1))
 
 
-def _is_looked_into(entry: "os.DirEntry[str]") -> bool:
+def _is_looked_into(entry: os.DirEntry[str]) -> bool:
     return not entry.name.startswith(".") and entry.name not in _LEFT_OUT and entry.is_dir(follow_symlinks=False)

@@ -1,6 +1,8 @@
 """Exchanges parts of a text for others. Parts that overlap are exchanged as one, so that nothing is left of any: no
 value can take the beginning of another and leave the rest. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """Puts back what the placeholders in a streamed answer stand for, also those that arrive in pieces."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,6 +1,8 @@
 """Asks the user in a form for the address or command of a new server. The form asks for no keys: it takes names of
 variables."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Mapping
 

@@ -1,5 +1,7 @@
 """Asks the user about calls of other programs' tools, unless an earlier answer allows them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from functools import partial

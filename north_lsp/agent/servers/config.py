@@ -1,5 +1,7 @@
 """Reads how an MCP server is reached, as the files of several agents and ACP's clients write it. Pure."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re

@@ -1,6 +1,8 @@
 """Which servers of a trusted project may start: those that it had when the user trusted it, and those that the user
 has said yes to since, as they were written then."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Literal
 

@@ -1,6 +1,8 @@
 """What is remembered of a server from one session to the next: the tools that it told last, what it said about using
 them, and how it described each when that was first seen."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

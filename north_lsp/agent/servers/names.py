@@ -1,5 +1,7 @@
 """Names the tools of servers, so that models can call them. Pure."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 

@@ -1,5 +1,7 @@
 """Tells the user about MCP servers that are not there, each thing once."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.agent.ports.editor import Editor

@@ -1,5 +1,7 @@
 """Adds servers to the user's own file, and removes them there, for a session that goes by them at once."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,6 +1,8 @@
 """Makes the JSON Schema of a foreign tool one that every vendor accepts: a vendor that does not understand one tool
 refuses the whole request. Pure; what is left out here, the tool's own server still checks."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """One MCP server of a session: connected, listed, connected again when it is lost, and called."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -49,7 +51,7 @@ class Server:
         roots: Sequence[Path],
         background: Background,
         diagnostics: Diagnostics,
-        on_change: Callable[["Server"], None],
+        on_change: Callable[[Server], None],
         memory: ServerMemory,
     ) -> None:
         self.spec = spec

@@ -1,5 +1,7 @@
 """The MCP servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -278,7 +280,7 @@ class SessionServers:
 
     # -- what they offer --------------------------------------------------------------------------------------------
 
-    def tools(self, taken: Sequence[str]) -> "list[ServerTool]":
+    def tools(self, taken: Sequence[str]) -> list[ServerTool]:
         """Return the tools that models can be offered now, besides those of the names that are `taken`. Loads what
         tools are made of: call it on a thread."""
         from north_lsp.agent.servers.tool import ServerTool

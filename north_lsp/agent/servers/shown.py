@@ -1,5 +1,7 @@
 """Shows how an MCP server is written, whole, to whoever decides on it. Pure."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping

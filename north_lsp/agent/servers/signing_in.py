@@ -1,5 +1,7 @@
 """Has the user sign in to a server, and out again."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.ports.editor import UserInterface

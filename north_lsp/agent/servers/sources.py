@@ -1,6 +1,8 @@
 """Finds the MCP servers that files name: North's own, and those of other agents. The table is all there is to add for
 another one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import partial

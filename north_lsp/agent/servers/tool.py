@@ -1,5 +1,7 @@
 """A tool of a server, as models are offered it."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Mapping

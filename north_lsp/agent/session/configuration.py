@@ -1,5 +1,7 @@
 """The settings of a session for people: listed with where each value comes from, searched, changed and reset."""
 
+from __future__ import annotations
+
 import json
 import shlex
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Ends a session: what runs is cancelled, the processes that commands left running end, and the log is closed."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from functools import partial

@@ -1,5 +1,7 @@
 """Makes sessions: new ones, and ones from a stored conversation. An adapter only says which editor each one gets."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace

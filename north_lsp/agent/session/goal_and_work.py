@@ -1,5 +1,7 @@
 """The goal and the workflow of a session: what the client is shown of them, and what the user makes of the goal."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -79,7 +81,7 @@ class GoalAndWork:
         return WorkChanged(self._told) if self._told != NO_WORK else None
 
     @property
-    def _keeper(self) -> "GoalKeeper":
+    def _keeper(self) -> GoalKeeper:
         from north_lsp.agent.planning.goal import GoalKeeper
 
         return GoalKeeper(self._log)

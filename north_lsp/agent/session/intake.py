@@ -1,6 +1,8 @@
 """What a user sends to a session: a prompt for a turn of its own, for the one that runs, or for the queue. Commands in
 it are run on the way."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 import anyio

@@ -1,5 +1,7 @@
 """Tools that only look, used by the client itself: they see what the model would, and nothing of what it has seen."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ if TYPE_CHECKING:  # loads pydantic, which opening a session does without
 _TOOLS = ("find_files", "read_file", "search_text")
 
 
-async def look(name: str, arguments: Mapping[str, object], tools: "Registry", workspace: Workspace) -> str:
+async def look(name: str, arguments: Mapping[str, object], tools: Registry, workspace: Workspace) -> str:
     """Run a tool that reads and return what it says. To the conversation's model that counts as not seen, and other
     conversations and earlier outputs are out of reach. Raises ToolError."""
     if name not in _TOOLS:

@@ -1,5 +1,7 @@
 """The parts of a session that are made when somebody asks for them: neither opening a session nor a turn needs them."""
 
+from __future__ import annotations
+
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -27,11 +29,11 @@ class OnDemand:
     """The parts of one session that are made late; the session derives from this class."""
 
     @property
-    def _whole(self) -> "_Whole":
+    def _whole(self) -> _Whole:
         return cast("_Whole", self)
 
     @cached_property
-    def exports(self) -> "Exports":
+    def exports(self) -> Exports:
         """Exports of the conversation."""
         from north_lsp.agent.session.keeping.exporting import Exports
 
@@ -39,7 +41,7 @@ class OnDemand:
         return Exports(one._log, one.roots[0], one._environment, lambda: one._surroundings.exported(one.mode))
 
     @cached_property
-    def navigation(self) -> "Navigation":
+    def navigation(self) -> Navigation:
         """Going back, branches and copies."""
         from north_lsp.agent.session.navigation.branch_summary import BranchSummaries
         from north_lsp.agent.session.navigation.drafts import DraftMaker
@@ -60,14 +62,14 @@ class OnDemand:
         )
 
     @cached_property
-    def compacting(self) -> "Compacting":
+    def compacting(self) -> Compacting:
         """Summaries that the user asks for."""
         from north_lsp.agent.session.turns.compacting import Compacting
 
         return Compacting(self._whole, self._whole._means, self._whole._surroundings)
 
     @cached_property
-    def code_completion(self) -> "CodeCompletion":
+    def code_completion(self) -> CodeCompletion:
         """Completions of code, and next edits."""
         from north_lsp.agent.session.completion.code_completion import CodeCompletion
 

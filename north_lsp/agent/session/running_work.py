@@ -1,5 +1,7 @@
 """What runs in a session, for its client and beside its turns, and the gate for what must not run meanwhile."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 

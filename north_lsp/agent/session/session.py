@@ -1,5 +1,7 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from dataclasses import replace
@@ -249,7 +251,7 @@ class Session(OnDemand):
         """Tell what is newly wrong in the settings."""
         await self._settings.tell_problems()
 
-    async def context_report(self) -> "Report":
+    async def context_report(self) -> Report:
         """Add up what the next request has."""
         return await self._surroundings.report(self.mode, self._history)
 
@@ -338,7 +340,7 @@ class Session(OnDemand):
         self.sharing.stop_elsewhere()
         self._work.cancel()
 
-    def take_over_shell(self, other: "Session") -> None:
+    def take_over_shell(self, other: Session) -> None:
         """Take over the shell of another conversation in the same folder: its directory, variables and jobs. While
         something runs there, it is left where it is."""
         if other.roots == self.roots and not other.is_running and not other.is_closed:
@@ -352,12 +354,12 @@ class Session(OnDemand):
         for event in events:
             await self._editor.show(event)
 
-    def _slash_host(self) -> "Host":
+    def _slash_host(self) -> Host:
         from north_lsp.agent.session.commands.slash_host import SessionHost
 
         return SessionHost(self, self._log, self._editor, self._environment)
 
-    def _python_commands(self) -> "PythonCommands":
+    def _python_commands(self) -> PythonCommands:
         from north_lsp.agent.session.commands.python_commands import PythonCommands
 
         return PythonCommands(self, self._log, self._editor, self._environment.locations)
@@ -370,12 +372,12 @@ class Session(OnDemand):
     def _read_agent(self, address: str) -> str:
         return self.agents.read(address)
 
-    def _skill_tools(self) -> "Sequence[Tool]":
+    def _skill_tools(self) -> Sequence[Tool]:
         from north_lsp.agent.templates.active_skill import skill_tools
 
         return skill_tools(self._log, self.templates)
 
-    async def tools(self) -> "Registry":
+    async def tools(self) -> Registry:
         """Return the tools that the model may be offered."""
         return await self._surroundings.tools()
 
@@ -401,7 +403,7 @@ class Session(OnDemand):
         return TodoKeeper(self._log, self._editor.show)
 
     @property
-    def jobs(self) -> "Jobs":
+    def jobs(self) -> Jobs:
         """The background jobs."""
         return self._shell.runner.jobs
 

@@ -3,6 +3,8 @@
 Who writes, and what was written, is looked at a few times a second, beside the turns and on a thread.
 """
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Decides whether a command may run: by the project's approvals and the sandbox, or by asking the user."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Records checkpoints of what commands change, as far as that can be determined; only if the settings ask for it."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace

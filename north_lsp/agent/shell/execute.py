@@ -1,5 +1,7 @@
 """Runs one approved command: in the session's shell, in the sandbox, or in a terminal of the editor."""
 
+from __future__ import annotations
+
 import time
 from functools import partial
 

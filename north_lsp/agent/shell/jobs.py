@@ -1,5 +1,7 @@
 """Runs commands in the background: started after the same approval as others, managed with the tool `job`."""
 
+from __future__ import annotations
+
 import re
 import time
 from collections.abc import Callable, Mapping

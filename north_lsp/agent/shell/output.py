@@ -1,5 +1,7 @@
 """Reports to the model on a command that ran: its output within bounds, and notes. The complete output is kept."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator, Mapping

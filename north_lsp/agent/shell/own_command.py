@@ -1,5 +1,7 @@
 """Which prompts are commands of the user's own (`!ls`). Pure."""
 
+from __future__ import annotations
+
 from north_lsp.agent.log.prompt import Part, TextPart, without_editor
 from north_lsp.lazy_dataclass import dataclass
 

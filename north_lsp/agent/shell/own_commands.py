@@ -1,6 +1,8 @@
 """Own commands, which the user types into the conversation (`!ls`): run at once, without a model and without a
 question."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial

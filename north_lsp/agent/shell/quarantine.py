@@ -1,5 +1,7 @@
 """Shows files that were quarantined from a command in the sandbox as an edit, which the user accepts or not."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import stat

@@ -1,5 +1,7 @@
 """Runs the commands that the model asks for, and reports on them to the model."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

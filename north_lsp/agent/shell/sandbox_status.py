@@ -1,5 +1,7 @@
 """Finds out whether there is a sandbox that holds, and tells the user if there is none."""
 
+from __future__ import annotations
+
 import anyio.to_thread
 
 from north_lsp.agent.ports.editor import Editor

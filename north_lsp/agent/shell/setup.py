@@ -1,5 +1,7 @@
 """Makes a session's shells, from the user's settings and the editor's environment."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -65,7 +67,7 @@ def make_runner(settings: Settings, workspace: Workspace, resources: ShellResour
     return CommandRunner(given, background, roots[0], sandbox, withheld, options, shell_pool, kept)
 
 
-def find_shell(wanted: str | None, environ: Mapping[str, str]) -> "Program | None":
+def find_shell(wanted: str | None, environ: Mapping[str, str]) -> Program | None:
     """Find what runs commands where each has a shell of its own."""
     from north_lsp.shell.plain.programs import find_program
 

@@ -1,6 +1,8 @@
 """Takes `| head` and `| tail` off the end of a command and applies them to the captured output, so that the rest of it
 stays readable."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from north_lsp.command_policy.parsing import NotSimple, parse

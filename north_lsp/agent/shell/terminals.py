@@ -1,5 +1,7 @@
 """Runs commands in a terminal of the editor."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import anyio

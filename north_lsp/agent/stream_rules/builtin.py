@@ -1,5 +1,7 @@
 """The rules that are bundled with North: what models are known to do wrong while they write."""
 
+from __future__ import annotations
+
 import re
 
 from north_lsp.agent.ports.stream_rules import Condition, StreamRule

@@ -1,5 +1,7 @@
 """Looks for what breaks a rule in the text of one source: prose, a call's arguments, or what is written into a file."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -58,7 +60,7 @@ class ArrivingText:
     fresh: int = 0  # characters that were not searched yet
     has_line: bool = False  # there is the end of a line among them
     whole: WholeText = field(default_factory=WholeText)
-    ended: list["ArrivingText"] = field(default_factory=list)
+    ended: list[ArrivingText] = field(default_factory=list)
     """Texts before this one that nobody has taken yet."""
 
     def add(self, more: str) -> None:
@@ -93,7 +95,7 @@ class ArrivingText:
         self.path, self.tail, self.fresh, self.has_line = "", "", 0, False
         self.whole = WholeText()
 
-    def take_ended(self) -> "list[ArrivingText]":
+    def take_ended(self) -> list[ArrivingText]:
         """Return, once, the texts that ended before they were searched to their end."""
         ended, self.ended = self.ended, []
         return ended

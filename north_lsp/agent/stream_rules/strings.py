@@ -1,5 +1,7 @@
 """Decodes the strings in a call's arguments while their JSON arrives. Pure."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Generator, Iterator

@@ -1,5 +1,7 @@
 """Watches answers while they stream for what breaks a rule: such an answer is stopped, or the model is told later."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -52,7 +54,7 @@ class StreamRules:
         self._later: list[Violation] = []
         self._for_calls: dict[str, list[Violation]] = {}
 
-    def watch(self) -> "AnswerWatch":
+    def watch(self) -> AnswerWatch:
         """Begin to watch an answer; nothing is kept of one that was watched before and did not succeed."""
         self._later, self._for_calls = [], {}
         if not self._settings.enabled:

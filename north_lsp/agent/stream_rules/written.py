@@ -1,5 +1,7 @@
 """Finds what a call of an edit tool writes into files, while its arguments arrive."""
 
+from __future__ import annotations
+
 from dataclasses import field
 
 from north_lsp.agent.stream_rules.matching import ArrivingText

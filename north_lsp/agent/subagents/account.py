@@ -1,5 +1,7 @@
 """What an agent uses counts for its conversation, with its name as the purpose."""
 
+from __future__ import annotations
+
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.editor import Editor

@@ -1,6 +1,8 @@
 """What an agent shows and asks: its edits and commands appear in the client of the conversation, under its name, one
 question after the other; everything else only says how far it is."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace

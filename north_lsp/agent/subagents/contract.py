@@ -1,5 +1,7 @@
 """What an agent owes whoever asked: one call of `submit_result`, whose result fits the schema."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """What an agent is, and how its file says so. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path

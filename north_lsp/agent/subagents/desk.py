@@ -1,5 +1,7 @@
 """What one task is done with: its progress, the board that shows it, its slot, and who asked."""
 
+from __future__ import annotations
+
 from dataclasses import field
 
 import anyio

@@ -1,5 +1,7 @@
 """The files that a task names: only those that the tools may read."""
 
+from __future__ import annotations
+
 from north_lsp.agent.subagents.request import TaskRequest
 from north_lsp.tools.support.texts import resolve_existing
 from north_lsp.workspace.workspace import Workspace

@@ -1,5 +1,7 @@
 """Who may have what done by whom. Whatever a model asks for, an agent gets nothing that whoever asks does not have."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.subagents.definition import ANY, Definition

@@ -1,5 +1,7 @@
 """What is kept of agents beside their conversation: their logs in `agents/`, and their outputs as `<id>.md`."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterable, Mapping

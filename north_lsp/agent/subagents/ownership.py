@@ -1,5 +1,7 @@
 """What an agent may change while a workflow of its conversation is active."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

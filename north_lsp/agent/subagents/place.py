@@ -1,5 +1,7 @@
 """Where an agent works: in the user's files, or in a work tree of its own, whose edits nobody is asked about."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """How far the tasks of a call are, as people see it."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field
 from typing import Literal

@@ -1,5 +1,7 @@
 """What a call of `task` asks for, checked. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -2,6 +2,8 @@
 are foreign, so both are looked at to a limited depth and in a limited number of steps, and no expression of theirs is
 ever matched."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,6 +1,8 @@
 """What the calls of an agent are carried out with: as those of the conversation, under the agent's name, so that its
 edits are among those that can be undone there."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """How many agents work at once: one waits for a slot, and lends its own while it waits for agents of its own."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -27,7 +29,7 @@ class Slots:
         self._freed = anyio.Event()
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator["Slot"]:
+    async def one(self) -> AsyncIterator[Slot]:
         """Hold a slot."""
         await self.take()
         slot = Slot(self)

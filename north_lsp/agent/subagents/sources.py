@@ -1,6 +1,8 @@
 """Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
 those of plugins, then what is bundled with North. The table is all there is to add for another tool."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial

@@ -1,5 +1,7 @@
 """`task`: has agents work on parts of what is to be done."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 

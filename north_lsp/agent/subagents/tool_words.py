@@ -1,5 +1,7 @@
 """Which tools the words of a definition mean: names, groups, and other tools' names for the same. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 
 from north_lsp.tools.base import Tool

@@ -1,6 +1,8 @@
 """What an agent changed in its work tree, as changes of the user's files as they are now: merged three ways with what
 was changed there meanwhile. Where both changed the same, the user's text stays, and it is said."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import stat

@@ -3,6 +3,8 @@
 A copy of everything that git knows or would add, unsaved texts too; closed files are left out. What each file held is
 kept, so that what the agent changed can be told from what the user changed meanwhile. Blocks: for a thread."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import shutil
@@ -252,7 +254,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int, digits: int) -> tuple[s
     return digest.hexdigest(), blob.hexdigest()
 
 
-def _blob_hash(size: int, digits: int) -> "hashlib._Hash":
+def _blob_hash(size: int, digits: int) -> hashlib._Hash:
     made = hashlib.sha256() if digits == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(b"blob %d\0" % size)
     return made

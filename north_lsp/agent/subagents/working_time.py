@@ -1,6 +1,8 @@
 """How long an agent may work: its time stands still while it waits for the user, and so does that of the agents that
 wait for it."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ class WorkingTime:
     """Limits the working time of one agent, without the time in which it waits for the user. `limit` is cancelled at
     the deadline; `asker` is the working time of the agent that assigned the task."""
 
-    def __init__(self, limit: anyio.CancelScope, asker: "WorkingTime | None" = None) -> None:
+    def __init__(self, limit: anyio.CancelScope, asker: WorkingTime | None = None) -> None:
         self._limit = limit
         self._asker = asker
         self._waits = 0

@@ -1,6 +1,8 @@
 """The skill that a conversation works by: a model calls it, or its user; its phases, if it declares some, are moved
 along. What is active follows from the log."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

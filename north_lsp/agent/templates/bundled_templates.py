@@ -1,5 +1,7 @@
 """The templates that are bundled with North: `bundled/<name>.md`, which has nothing but what a model gets."""
 
+from __future__ import annotations
+
 from functools import cache
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The templates of one conversation, read again when they are needed, and the calls of them in prompts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Puts the words of a call into a template. Pure, and in bounded time."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Sequence

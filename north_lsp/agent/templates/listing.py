@@ -1,5 +1,7 @@
 """Lists templates for people, in Markdown. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.templates.template import Kind, Template, Templates

@@ -1,5 +1,7 @@
 """What a command written in Python says of itself, read from its text: nothing of it is run. Pure."""
 
+from __future__ import annotations
+
 import ast
 from dataclasses import replace
 

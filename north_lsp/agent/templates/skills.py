@@ -1,5 +1,7 @@
 """Skills: how a model is told of them, and how it reads their files."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -1,6 +1,8 @@
 """Where templates are looked for: the folders of North and of other tools, in the project and in the user's home. The
 tables are all there is to add for another tool."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """A text that is called by name: a file command, a prompt template or a skill, as its file describes it. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Stores answers in the conversation: complete, cut off by the user, failed, or broken off and asked for again."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,5 +1,7 @@
 """Tracks which model answers now: the one that the user has chosen meanwhile, or another one in its place."""
 
+from __future__ import annotations
+
 from north_lsp.agent.log.choices import ModelEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice

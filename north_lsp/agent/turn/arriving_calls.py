@@ -1,6 +1,8 @@
 """Shows the calls of an answer while their arguments arrive: titles, previews, and the early end of an edit that cannot
 apply."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from north_lsp.agent.calls.dispatch import Dispatcher

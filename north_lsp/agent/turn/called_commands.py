@@ -1,6 +1,8 @@
 """Runs the commands whose output a template wants, before its turn asks a model: each as a call of that model's would
 run, with the same questions, and recorded like a command of the user's own."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,6 +1,8 @@
 """Lets the user's extensions change what a model is sent of a conversation, for one request: the event `context`.
 What is stored and shown stays. Calls and results stay together, whatever an extension does."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

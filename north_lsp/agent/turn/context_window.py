@@ -1,5 +1,7 @@
 """Calculates how much of a model's window a request leaves for the answer."""
 
+from __future__ import annotations
+
 from north_lsp.agent.compaction.limits import has_limit
 from north_lsp.providers.base import AssistantMessage, Failed
 from north_lsp.providers.model import Model

@@ -1,5 +1,7 @@
 """Merges text deltas: the first is shown at once, later ones at intervals; a slow editor slows the model down."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Awaitable, Callable

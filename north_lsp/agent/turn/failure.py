@@ -1,5 +1,7 @@
 """How a turn ends whose model gives no answer."""
 
+from __future__ import annotations
+
 from north_lsp.providers.base import Failed
 
 

@@ -1,6 +1,8 @@
 """Files that a model writes in the text of its answer: kept as they arrive, continued when they are cut off,
 reviewed."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress

@@ -1,6 +1,8 @@
 """Sums up the active path of a conversation, and keeps that from one request to the next: a look costs only what is
 new."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from pathlib import Path
 

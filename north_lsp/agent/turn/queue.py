@@ -1,5 +1,7 @@
 """Prompts that the user sends while a turn runs: for this turn (`steer`), and for when it ends (`followUp`)."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import field
 from typing import Literal

@@ -1,5 +1,7 @@
 """What a vendor said of the tokens that it counted, small enough to be kept with each answer. Pure."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import asdict

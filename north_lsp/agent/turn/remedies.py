@@ -1,5 +1,7 @@
 """What can be done about a failed request other than sending it again: another model, or a shorter conversation."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 

@@ -1,5 +1,7 @@
 """Reminds a model, when it stops, of what it seems to have forgotten: an edit that it only shows, open tasks."""
 
+from __future__ import annotations
+
 import re
 
 from north_lsp.agent.log.compactions import CompactionEntry

@@ -1,5 +1,7 @@
 """Gets one answer of the model: asks, and asks again where that helps, this model or another one."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import anyio

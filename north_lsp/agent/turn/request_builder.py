@@ -1,5 +1,7 @@
 """Builds the requests of a turn, and makes room in the conversation where they need it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """A request and its answer as texts, for a log that is to have all of them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields

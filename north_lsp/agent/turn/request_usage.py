@@ -1,5 +1,7 @@
 """Tells North's log of each request of a turn, and the account what it used."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import partial
 from itertools import count

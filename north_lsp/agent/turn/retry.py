@@ -1,6 +1,8 @@
 """Decides when a model that failed is asked again: three budgets, their delays, and the user's control over the
 wait."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable
 from dataclasses import field, replace

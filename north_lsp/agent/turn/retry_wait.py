@@ -1,5 +1,7 @@
 """Waits before a model is asked again, with a countdown that the user can see, shorten and end."""
 
+from __future__ import annotations
+
 import math
 from typing import Literal
 

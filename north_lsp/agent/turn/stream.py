@@ -1,6 +1,8 @@
 """Streams one answer: its events go to the editor, to the files that are written in it, and to a partial answer in the
 log, which is written before anything is shown and survives a killed process."""
 
+from __future__ import annotations
+
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -70,7 +72,7 @@ class AnswerStreams:
         """Return the empty answer of a request that is not sent."""
         return Streamed(self.log.conversation.reserve_id())
 
-    def open(self, model: Model) -> "AnswerStream":
+    def open(self, model: Model) -> AnswerStream:
         return AnswerStream(self, model)
 
 
@@ -165,8 +167,6 @@ class AnswerStream:
             case CallDelta(index, json):
                 self._watch.add_arguments(index, json)
                 await self._calls.take(index, json)
-            case _:
-                pass
 
     async def _look(self, *, at_end: bool) -> None:
         """Look for broken rules in what has arrived. What fails here costs the rules, not the answer."""

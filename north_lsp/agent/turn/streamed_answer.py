@@ -1,5 +1,7 @@
 """The part of an answer that has arrived."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import field, replace
 

@@ -1,5 +1,7 @@
 """One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left consistent."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.agent.calls.dispatch import Dispatcher
@@ -53,8 +55,7 @@ class Turn:
         """Run until the model stops or the caller cancels, beginning with what an earlier process has `left` to do.
         Raises ModelFailed."""
         context, ports = self._context, self._ports
-        was_empty = False
-        too_long = 0
+        was_empty, too_long = False, 0
         try:
             for _ in range(context.settings.turns.max_requests):
                 await ports.status.before_step()
@@ -69,10 +70,9 @@ class Turn:
                 if answer.calls:
                     await ports.status.set("running_tools")
                     await self._dispatcher.run(answer.calls, self._steering.interrupts)
-                    if answer.stop_reason == "length":
-                        too_long += 1
-                        if too_long > _TOO_LONG:
-                            return await self._stopped(answer)
+                    too_long += answer.stop_reason == "length"
+                    if answer.stop_reason == "length" and too_long > _TOO_LONG:
+                        return await self._stopped(answer)
                     if self._dispatcher.ends_turn:
                         return "end_turn"
                     if self._dispatcher.is_stuck:

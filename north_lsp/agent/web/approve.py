@@ -1,5 +1,7 @@
 """Asks the user about hosts of the web, unless an earlier answer allows them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from urllib.parse import unquote

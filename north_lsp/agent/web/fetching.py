@@ -1,6 +1,8 @@
 """Fetches one page for a model: each host on the way is asked about, unless it is allowed, and where its name leads is
 checked before anything is sent."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

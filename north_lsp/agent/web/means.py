@@ -1,5 +1,7 @@
 """What a session reaches the web with."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 
@@ -22,7 +24,7 @@ class WebMeans:
     models: Models | None = None
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], models: Models, log: Log, account: Account) -> "WebMeans":
+    def of(cls, environ: Mapping[str, str], models: Models, log: Log, account: Account) -> WebMeans:
         return cls(WebClient(environ), PageReader(log, models, account), models)
 
     def chain(self, settings: Settings) -> SearchChain:

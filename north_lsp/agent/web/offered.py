@@ -1,5 +1,7 @@
 """Which tools of the web models are offered."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.models.model_services import Models

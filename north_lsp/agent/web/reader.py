@@ -1,5 +1,7 @@
 """Has a model answer a question about a page, beside the conversation."""
 
+from __future__ import annotations
+
 import re
 
 from north_lsp.agent.costs.account import Account

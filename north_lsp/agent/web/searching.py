@@ -1,5 +1,7 @@
 """Searches the web for a model."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import field
 

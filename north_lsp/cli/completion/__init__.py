@@ -1,5 +1,7 @@
 """`north-lsp completion`: a script that completes its commands, options and values, for bash, zsh or fish."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 

@@ -1,5 +1,7 @@
 """The completions for bash. They need nothing of bash-completion's."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 
 from north_lsp.cli.completion.table import Files, Line, Value

@@ -1,5 +1,7 @@
 """The completions for fish."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 from north_lsp.cli.completion.table import Line, Option, Value

@@ -1,5 +1,7 @@
 """What can be typed after `north-lsp`, read off the parser of the command line. Knows no shell."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal

@@ -1,5 +1,7 @@
 """The completions for zsh, with its own completion system: a file `_north-lsp` in a folder of `fpath`, or sourced."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 from north_lsp.cli.completion.table import Line, Option, Value

@@ -1,5 +1,7 @@
 """The demo: the real server as a subprocess, this terminal as its ACP client, on a copy of a project."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import stat

@@ -1,5 +1,7 @@
 """What the demo prints and asks. It shows only what came over the protocol."""
 
+from __future__ import annotations
+
 import contextlib
 import difflib
 import os

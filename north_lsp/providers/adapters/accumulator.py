@@ -1,6 +1,8 @@
 """An answer while it arrives, for vendors that do not number blocks: a block of text or thinking continues until
 something else comes."""
 
+from __future__ import annotations
+
 from itertools import count
 from typing import Literal
 

@@ -4,6 +4,8 @@ The SDK makes the request; its events are read here as plain JSON, so that a ser
 line does no harm. The turn repeats requests, so the SDK's own retries are off.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field, replace
@@ -74,7 +76,7 @@ class AnthropicProvider:
         *,
         is_token: bool = False,
         long_cache: bool = False,
-        cloud: "Cloud | None" = None,
+        cloud: Cloud | None = None,
     ) -> None:
         self._connection = connection
         self._cloud = cloud

@@ -2,6 +2,8 @@
 errors. The Messages API is the same but for where a model is named, and for what is not there yet (the automatic cache
 marker). Imported only for these two."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote

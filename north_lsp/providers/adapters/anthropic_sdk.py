@@ -5,6 +5,8 @@ Tracing is what pulls in the types of all messages. Make each client with `open_
 loads them after all.
 """
 
+from __future__ import annotations
+
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 

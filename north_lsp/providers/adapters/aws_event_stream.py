@@ -2,6 +2,8 @@
 Each message is framed by its length and two checksums; what a model says is JSON: the payload itself, or base64 in it.
 Pure."""
 
+from __future__ import annotations
+
 import binascii
 import json
 from base64 import b64decode

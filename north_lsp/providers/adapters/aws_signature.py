@@ -1,6 +1,8 @@
 """Signs requests to AWS with the credentials that Amazon's own library finds: variables, a profile, single sign-on, the
 role of a container or a machine. Imported only for Amazon Bedrock without a key of its own."""
 
+from __future__ import annotations
+
 import importlib.util
 import threading
 from collections.abc import Mapping
@@ -37,7 +39,7 @@ class AwsSignature:
         self._found: Any = None
         self._lock = threading.Lock()
 
-    async def sign(self, request: "httpx2.Request") -> None:
+    async def sign(self, request: httpx2.Request) -> None:
         """Raise Refused, with what to do, where there are no credentials or they cannot be refreshed."""
         content = await request.aread()
         # What a proxy may change on the way is not signed.

@@ -5,6 +5,8 @@ What a model takes beyond text depends on its maker: how it thinks, where pictur
 cached. The maker is in the model's id; an ARN does not name it, and then the id in the catalog does.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace

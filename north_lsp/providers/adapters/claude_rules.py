@@ -1,5 +1,7 @@
 """What Claude asks of the messages in a request, whichever API carries them. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

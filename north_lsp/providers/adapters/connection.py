@@ -1,5 +1,7 @@
 """How an adapter reaches its model, the same for every vendor's API."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 

@@ -1,5 +1,7 @@
 """An answer of Amazon's Converse API while it arrives. Pure."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,8 @@
 """Turns a model's failure into one kind and one sentence with the next step. Status and the vendor's own error code
 decide; the wording of an error counts only if they say nothing."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping

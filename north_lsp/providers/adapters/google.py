@@ -5,6 +5,8 @@ signature. Since no other vendor signs calls, a signature is kept as a JSON obje
 before the call or after the text.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing

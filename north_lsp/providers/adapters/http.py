@@ -1,5 +1,7 @@
 """The HTTP client that a vendor's SDK uses. Imported only when a provider is made: it is heavy."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 

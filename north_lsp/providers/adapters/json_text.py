@@ -1,5 +1,7 @@
 """Converts tool calls, both ways: ids, names, and the JSON text of arguments. Pure; shared by all adapters."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from hashlib import sha256

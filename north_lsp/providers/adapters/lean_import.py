@@ -9,6 +9,8 @@ shape of every API they know, thousands of modules, which is most of the time an
 A test counts the modules: if an SDK changes its structure, this must change too, or go.
 """
 
+from __future__ import annotations
+
 import importlib
 import re
 import sys

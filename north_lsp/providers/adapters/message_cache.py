@@ -1,6 +1,8 @@
 """A conversation as JSON text, kept from one request to the next, so that what was sent before is not converted again.
 Pure."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field

@@ -1,6 +1,8 @@
 """OpenAI's Chat Completions through the official SDK, for any server that more or less speaks it. Imported only when it
 is used. `compat.py` says how servers differ in what they accept; what they send is read leniently."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing

@@ -1,5 +1,7 @@
 """The official OpenAI SDK, for both of its APIs. Imported only when it is used: the SDK is heavy."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 

@@ -4,6 +4,8 @@ sent back to it encrypted. Imported only when it is used.
 A call's id is `<call_id>|<item_id>`. A thinking block's signature is its reasoning item as a JSON object.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing

@@ -6,6 +6,8 @@ A part is one of `{"say": text}`, `{"think": text}`, `{"call": name, "arguments"
 `{"usage": {"input": n, "output": n, "cacheRead": n, "cacheWrite": n}}`. After the last answer the script starts again.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path

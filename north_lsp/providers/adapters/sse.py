@@ -1,5 +1,7 @@
 """Decodes server-sent events from bytes, however the network has split them. Pure; knows no vendor."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from north_lsp.lazy_dataclass import dataclass

@@ -5,6 +5,8 @@ In a strict schema every property is required and there are no others. An option
 object with unknown properties is sent as JSON text. Restrictions beyond a value's type are checked by North itself.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

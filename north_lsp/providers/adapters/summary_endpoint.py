@@ -1,6 +1,8 @@
 """A server of the user's that writes summaries (`compaction.remoteEndpoint`): it gets `{"systemPrompt", "prompt"}` and
 answers with `{"summary"}`."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import AsyncGenerator
 

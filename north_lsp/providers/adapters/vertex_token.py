@@ -1,6 +1,8 @@
 """Google Cloud's credentials, as Google's own library finds them: a service account, a user's login, the machine's
 account. Imported only for Vertex AI."""
 
+from __future__ import annotations
+
 import threading
 import warnings
 from collections.abc import Mapping
@@ -39,7 +41,7 @@ class VertexToken:
         self._found: Any = None
         self._lock = threading.Lock()
 
-    async def sign(self, request: "httpx2.Request") -> None:
+    async def sign(self, request: httpx2.Request) -> None:
         """Raise Refused, with what to do, where there are no credentials or they are not accepted."""
         request.headers["Authorization"] = (
             f"Bearer {await anyio.to_thread.run_sync(self._token, abandon_on_cancel=True)}"

@@ -1,6 +1,8 @@
 """From a request to the events of the contract: timeouts, server-sent events, faults. Shared by all vendors; an adapter
 supplies the request and an Answer that understands the vendor's events."""
 
+from __future__ import annotations
+
 import json
 import math
 import time

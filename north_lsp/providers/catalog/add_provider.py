@@ -1,5 +1,7 @@
 """Adds a ready-made provider to models.yml: plans the change, shows it, writes it."""
 
+from __future__ import annotations
+
 import errno
 from contextlib import suppress
 from pathlib import Path

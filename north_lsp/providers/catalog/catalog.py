@@ -2,6 +2,8 @@
 which is read quicker); the user's `models.yml` and what servers report are added (`loading.py`). Imports nothing
 heavy."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from functools import cache
@@ -18,7 +20,7 @@ from north_lsp.providers.thinking import ThinkingInfo
 class Catalog(ModelList):
     """The list of models, and how a selector picks one of them."""
 
-    def current(self, model: "Model") -> "Model":
+    def current(self, model: Model) -> Model:
         """Return the model as the catalog has it now, with the same level, or the model itself if it is gone. A
         placeholder for an unknown name becomes the model if one has that name by now."""
         if model.problem:

@@ -1,6 +1,8 @@
 """The models that Azure, Amazon Bedrock and Google Vertex AI serve under the user's own account, once the environment
 names one. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -3,6 +3,8 @@
 Nothing waits for it: it runs in the background, for all servers at once, and a server that is absent, slow or not a
 model server is silently skipped."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,7 +49,7 @@ class Discoverer:
         environ: Mapping[str, str],
         *,
         local_seconds: float = LOCAL_SECONDS,
-        cache: "ModelsCache | None" = None,
+        cache: ModelsCache | None = None,
         asks_local: bool = True,
     ) -> None:
         self._catalog = catalog

@@ -1,6 +1,8 @@
 """Where the user's extensions in Python are: in North's own folder, and where the setting `extensions` says. Loads
 nothing."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from pathlib import Path

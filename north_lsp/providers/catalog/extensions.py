@@ -13,6 +13,8 @@ has put there is read, never a project's.
         yield Done("stop", AssistantMessage((Text("Hello."),)))
 """
 
+from __future__ import annotations
+
 import asyncio
 import importlib.util
 import inspect
@@ -63,7 +65,7 @@ _SECONDS = 5.0
 _OF_FILE = ("baseUrl", "api", "auth", "apiKey", "apiKeyEnv", "authHeader", "headers", "compat", "oauth")
 """What a provider without a `stream` of its own may say of itself, as in models.yml."""
 _FIELDS = ("id", "name", "models", "stream", *_OF_FILE)
-_loaded: dict[tuple[Path, int], "Registered"] = {}
+_loaded: dict[tuple[Path, int], Registered] = {}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The secrets that North knows, for masking them. Never shown, logged or stored."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from north_lsp.providers.catalog.catalog import Catalog, secret_names

@@ -1,5 +1,7 @@
 """Lists the models as rows for people and programs. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

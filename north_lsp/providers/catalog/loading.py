@@ -1,5 +1,7 @@
 """Loads a process's catalog: the shipped one with the user's `models.yml` and extensions."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,6 +1,8 @@
 """The models of a process as a list: what they need, which can be used, and those discovered meanwhile. `selectors.py`
 picks one by its selector."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
@@ -31,7 +33,7 @@ class ModelList:
         agents: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
         problems: Sequence[str] = (),
-        overrides: "Mapping[str, Callable[[Model], Model]] | None" = None,
+        overrides: Mapping[str, Callable[[Model], Model]] | None = None,
     ) -> None:
         self.providers = tuple(providers)
         self.models = tuple(models)
@@ -46,13 +48,13 @@ class ModelList:
         self.found_at: dict[str, float] = {}
         self._tune: Callable[[Model], Model] = _as_it_is
 
-    def tuned(self, tune: Callable[["Model"], "Model"]) -> Self:
+    def tuned(self, tune: Callable[[Model], Model]) -> Self:
         """Apply a change to every model, present and future, and return this catalog."""
         self._tune = tune
         self.models = tuple(map(tune, self.models))
         return self
 
-    def take(self, newer: "ModelList") -> None:
+    def take(self, newer: ModelList) -> None:
         """Take over another catalog's content, but keep what was discovered at providers that are still asked."""
         providers = {info.id: info for info in newer.providers}
         found = [
@@ -67,12 +69,12 @@ class ModelList:
         for id in dict.fromkeys(model.provider.id for model in found):
             self.add([model for model in found if model.provider.id == id])
 
-    def recover(self, selector: str) -> "Model | None":
+    def recover(self, selector: str) -> Model | None:
         """Return the model of a stored `provider/id`. If its provider has not been asked yet, the model is assumed to
         exist."""
         return self.get(selector) or self._undiscovered(selector)
 
-    def _undiscovered(self, selector: str) -> "Model | None":
+    def _undiscovered(self, selector: str) -> Model | None:
         """Return a model at a provider that has not listed its models yet, with the usual sizes assumed."""
         id, _, name = selector.partition("/")
         info = next((one for one in self.providers if one.id == id), None)

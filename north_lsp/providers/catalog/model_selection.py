@@ -1,5 +1,7 @@
 """Decides which models may be used in a workspace, and which one a conversation starts with. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -32,7 +34,7 @@ class Allowed:
     without: frozenset[str] = frozenset()
 
     @classmethod
-    def by(cls, settings: ModelSettings, folder: Path | None) -> "Allowed":
+    def by(cls, settings: ModelSettings, folder: Path | None) -> Allowed:
         return cls(_held(settings.enabled, folder), frozenset(_held(settings.disabled_providers, folder)))
 
     def allows(self, model: Model) -> bool:

@@ -1,6 +1,8 @@
 """Keeps what servers last said about their models: `<data>/models-cache.db`. If anything is wrong with this cache, it
 counts as empty. SQLite is imported only when there is something to read or store."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterable
@@ -52,7 +54,7 @@ class ModelsCache:
             values = (info.id, fingerprint(info), time.time(), text)
             database.execute("INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)", values)
 
-    def _open(self) -> "AbstractContextManager[sqlite3.Connection]":
+    def _open(self) -> AbstractContextManager[sqlite3.Connection]:
         from north_lsp.storage.sqlite import transaction
 
         return transaction(self._path, _MIGRATIONS)

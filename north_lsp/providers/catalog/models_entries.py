@@ -1,5 +1,7 @@
 """The content of the user's `models.yml` as values. What the file does not say is None."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path

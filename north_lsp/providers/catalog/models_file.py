@@ -5,6 +5,8 @@ pydantic was tried instead of `_Reader`: its models alone took 125 lines, withou
 the key paths, and 88 ms to load before a conversation can open, where reading the file takes 13 ms.
 """
 
+from __future__ import annotations
+
 import difflib
 import math
 import re

@@ -1,6 +1,8 @@
 """Merges `models.yml` into the shipped catalog: provider overrides, then model overrides, then the file's own models.
 Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial

@@ -1,5 +1,7 @@
 """Where the user's list of models is."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")

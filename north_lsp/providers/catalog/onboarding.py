@@ -1,5 +1,7 @@
 """Says what to do if no model can be used. Pure."""
 
+from __future__ import annotations
+
 from north_lsp.providers.catalog.catalog import Catalog
 
 

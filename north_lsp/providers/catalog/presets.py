@@ -1,6 +1,8 @@
 """Ready-made providers for models.yml. Existing lines stay as they were written: a provider is only added, or the lines
 of one provider are replaced. Pure, except for `presets`."""
 
+from __future__ import annotations
+
 import re
 from functools import cache
 from pathlib import Path

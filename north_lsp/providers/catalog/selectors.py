@@ -1,5 +1,7 @@
 """Picks a model by its selector. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,7 @@ _VERSION = lazy_pattern(r"(?<=\d)\.(?=\d)")
 _DATE = lazy_pattern(r"-20\d{6}$")
 
 
-def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model":
+def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> Model:
     """Return the model that a selector picks, as Catalog.find describes. Raises UnknownModel."""
     text = selector.strip()
     base, _, tail = text.rpartition(":")
@@ -88,7 +90,7 @@ def shown(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def default(known: ModelList, environ: Mapping[str, str]) -> "Model":
+def default(known: ModelList, environ: Mapping[str, str]) -> Model:
     """Return the default model, as Catalog.default describes."""
     from north_lsp.providers.keys.credential_lookup import has_credential
 
@@ -120,7 +122,7 @@ def is_role_set(known: ModelList, role: str) -> bool:
     return bool(known.environ.get(_VARIABLES.get(role, ""), "").strip() or known.roles.get(role))
 
 
-def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> "Model":
+def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> Model:
     """Return the model of a role: the environment's, the configured one, or a suitable one. Raises UnknownModel."""
     if role in seen:
         raise UnknownModel(f"the roles {' -> '.join((*seen, role))} refer to each other: name a model in one of them")
@@ -133,7 +135,7 @@ def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple
     return chosen
 
 
-def canonical(model: "Model", names: Mapping[str, str]) -> str:
+def canonical(model: Model, names: Mapping[str, str]) -> str:
     """Return the name that the same model has at several providers: the one that the user gave, or its id without the
     maker's prefix and the date, and with one way to write versions. A local model is never the same as another:
     Ollama's `qwen3:8b` keeps its tag."""
@@ -143,7 +145,7 @@ def canonical(model: "Model", names: Mapping[str, str]) -> str:
     return _DATE.sub("", _VERSION.sub("-", name))
 
 
-def _exact(known: ModelList, text: str) -> "Model | None":
+def _exact(known: ModelList, text: str) -> Model | None:
     for matches in (
         [one for one in known.models if one.selector == text],
         [one for one in known.models if text == f"{one.provider.id}/{one.alias}"],
@@ -155,13 +157,13 @@ def _exact(known: ModelList, text: str) -> "Model | None":
     return None
 
 
-def _equivalents(known: ModelList, matches: "Sequence[Model]") -> "list[Model]":
+def _equivalents(known: ModelList, matches: Sequence[Model]) -> list[Model]:
     """Return the matches, followed by the same models at other providers."""
     names = {canonical(one, known.names) for one in matches}
     return [*matches, *(one for one in known.models if canonical(one, known.names) in names and one not in matches)]
 
 
-def _first_available(known: ModelList, matches: "Sequence[Model]") -> "Model":
+def _first_available(known: ModelList, matches: Sequence[Model]) -> Model:
     """Return the first match that can be used, by the user's order of providers, else the first match."""
     ordered = sorted(matches, key=lambda one: _rank(known, one.provider.id))
     return next((one for one in ordered if known.is_available(one)), matches[0])
@@ -171,11 +173,11 @@ def _rank(known: ModelList, provider: str) -> int:
     return known.order.index(provider) if provider in known.order else len(known.order)
 
 
-def _with(model: "Model", level: Level | None) -> "Model":
+def _with(model: Model, level: Level | None) -> Model:
     return model if level is None else model.with_level(level)
 
 
-def _names(matches: "Sequence[Model]") -> str:
+def _names(matches: Sequence[Model]) -> str:
     """Return what to type for each model: its alias, or its selector if two have the same alias."""
     aliases = [one.alias for one in matches]
     names = [one.alias if aliases.count(one.alias) == 1 else one.selector for one in matches[:_SHOWN]]

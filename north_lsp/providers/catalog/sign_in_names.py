@@ -1,6 +1,8 @@
 """Which providers users sign in to, for the answer to `initialize`. Hardly anything is loaded unless the user has a
 file that names one."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,6 +1,8 @@
 """A placeholder for a model that does not exist under the name that was asked for. It answers with what is wrong and
 sends nothing. No other model is used in its place, since that could be another company's."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 
 from north_lsp.display import one_line

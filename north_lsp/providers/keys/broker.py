@@ -5,6 +5,8 @@ The broker answers `GET /v1/credentials` with `{"credentials": [{"id", "provider
 `expires_at` is in seconds since 1970 or missing, and `POST /v1/credential/<id>/refresh` with one such object.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import time

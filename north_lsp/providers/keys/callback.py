@@ -1,5 +1,7 @@
 """Where a browser brings the answer of a sign-in: a listener on this machine alone, for one answer."""
 
+from __future__ import annotations
+
 import hmac
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress

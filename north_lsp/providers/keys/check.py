@@ -1,5 +1,7 @@
 """Checks a key with one cheap request: the list of models. The key is sent only to its provider's own address."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import anyio
@@ -17,7 +19,7 @@ class KeyProblem(str):
 
     is_refused: bool
 
-    def __new__(cls, text: str, *, is_refused: bool) -> "KeyProblem":
+    def __new__(cls, text: str, *, is_refused: bool) -> KeyProblem:
         problem = super().__new__(cls, text)
         problem.is_refused = is_refused
         return problem

@@ -1,5 +1,7 @@
 """Finds a provider's key: the places in their order, and what to do if there is none."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from north_lsp.providers.credentials import Credential, KeySource, MissingCredential

@@ -1,6 +1,8 @@
 """`~/.env`: credentials and North's own variables that the environment does not have. It is the user's own file; one in
 a repository is never read, since a repository must not decide whose key is used. Imports nothing heavy."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path

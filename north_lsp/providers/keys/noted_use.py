@@ -1,5 +1,7 @@
 """Notes when a stored key was used last, so that the user can tell which of them are not needed any more."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 

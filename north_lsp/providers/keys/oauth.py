@@ -1,6 +1,8 @@
 """What every sign-in by OAuth does, to a provider of models or to an MCP server: it proves that who asks for a token is
 who asked for the code, and one process at a time refreshes a token."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import secrets

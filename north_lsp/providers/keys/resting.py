@@ -1,6 +1,8 @@
 """Which stored keys rest, because their vendor has limited or refused them, and which key a conversation is asked with.
 Shared by all models of a process; a limit is stored, so that other processes know of it. Imports nothing heavy."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime

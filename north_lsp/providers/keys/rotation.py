@@ -1,6 +1,8 @@
 """Asks a model with one of several stored keys: a conversation keeps its key, since the vendor caches prompts by key,
 until the vendor limits or refuses that key; then the next one is used at once."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace

@@ -2,6 +2,8 @@
 Lives in the memory of this process, and is never shown or stored. A key of the user's is never sent to such an
 endpoint."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import field
 

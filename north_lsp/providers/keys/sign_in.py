@@ -1,6 +1,8 @@
 """Signs the user in to a provider in a browser, by OAuth with PKCE, and refreshes what that gave. Knows nothing of
 where it is kept; a token is never shown."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -38,7 +40,7 @@ class Grant:
     expires_at: float = 0.0
 
     @classmethod
-    def from_json(cls, text: str) -> "Grant | None":
+    def from_json(cls, text: str) -> Grant | None:
         """Read a stored one; None for anything else."""
         try:
             row = json.loads(text)

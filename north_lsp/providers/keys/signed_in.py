@@ -1,6 +1,8 @@
 """Asks a model with the token of a sign-in. One that ends soon, or was refused, is refreshed before the next one is
 asked."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 

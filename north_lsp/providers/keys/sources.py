@@ -2,6 +2,8 @@
 has stored. A snapshot, so that reading it costs nothing; `refresh` reads keys again if they have changed. Imports
 nothing heavy."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -28,7 +30,7 @@ class Keys:
     """A snapshot of the keys. `problem` is one line for the user about keys that cannot be read; `routes` say where an
     editor wants requests to go, for which no key is used; `resting` are the stored keys that are left alone for now."""
 
-    def __init__(self, store: CredentialStore | None = None, broker: "Broker | None" = None) -> None:
+    def __init__(self, store: CredentialStore | None = None, broker: Broker | None = None) -> None:
         self.routes = Routes()
         self.resting = RestingKeys(self._keep_limit)
         self._store = store
@@ -75,11 +77,11 @@ class Keys:
         grant = self._grants.get(provider)
         return None if grant is None else Credential(grant.access, SIGN_IN, is_token=True)
 
-    def sign_in(self, provider: str) -> "Grant | None":
+    def sign_in(self, provider: str) -> Grant | None:
         """Return what the user's sign-in to a provider gave; None if there is none."""
         return self._grants.get(provider)
 
-    def renew_sign_in(self, provider: str, before: "Grant", renewed: "Grant") -> "Grant | None":
+    def renew_sign_in(self, provider: str, before: Grant, renewed: Grant) -> Grant | None:
         """Keep what takes the place of a sign-in; returns what is kept then: nothing, or another one, if the user has
         signed out or in again meanwhile. Where it cannot be stored, this process keeps it: what was before may be
         spent. Blocks."""
@@ -183,7 +185,7 @@ class Keys:
         self._stamp = self._store.stamp()
         return (self._stored, self._grants) != before
 
-    def _with_unstored(self, store: CredentialStore, grants: "Mapping[str, Grant]") -> "Mapping[str, Grant]":
+    def _with_unstored(self, store: CredentialStore, grants: Mapping[str, Grant]) -> Mapping[str, Grant]:
         """Return sign-ins with what took their place and could not be stored yet; that is stored now if it can be."""
         found = dict(grants)
         for provider, (before, renewed) in list(self._unstored.items()):
@@ -197,11 +199,11 @@ class Keys:
         return found
 
 
-def _texts(before: "Grant", renewed: "Grant") -> tuple[str, str]:
+def _texts(before: Grant, renewed: Grant) -> tuple[str, str]:
     return before.to_json(), renewed.to_json()
 
 
-def _grants(rows: Mapping[str, str]) -> "Mapping[str, Grant]":
+def _grants(rows: Mapping[str, str]) -> Mapping[str, Grant]:
     if not rows:
         return {}
     from north_lsp.providers.keys.sign_in import Grant  # loads what a listener needs

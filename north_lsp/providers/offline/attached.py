@@ -1,5 +1,7 @@
 """What goes along with a user's words in a message: North's own notes, and the files that are attached. Pure."""
 
+from __future__ import annotations
+
 import re
 
 from north_lsp.lazy_dataclass import dataclass

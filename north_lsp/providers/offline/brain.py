@@ -4,6 +4,8 @@ Each request of a turn replays the same work from the user's message and feeds i
 end, the next calls are the answer; where the work ends, its report is.
 """
 
+from __future__ import annotations
+
 import hashlib
 import re
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """The offline model's wording, from `phrases.toml`."""
 
+from __future__ import annotations
+
 import tomllib
 from functools import cache
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The offline model as a provider that keeps the stream contract."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import AsyncGenerator, Iterator
 

@@ -1,5 +1,7 @@
 """Reads source text by its form: where a name is defined, what its docstring says, how to quote it in Markdown."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath

@@ -1,5 +1,7 @@
 """Parses a tool's result into a value. Knows the results' envelope but nothing about individual tools."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field

@@ -3,6 +3,8 @@
 Quoted texts are first replaced with marks, so that nothing inside quotes is split or read as a request.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -4,6 +4,8 @@ Every task has a bounded number of steps. What a read found is said immediately;
 kept for the summary at the end.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import field

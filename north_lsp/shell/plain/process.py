@@ -1,5 +1,7 @@
 """One command in a shell of its own, with everything that it starts: its output is read while it runs."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import subprocess
@@ -40,7 +42,7 @@ class PlainProcess:
     @classmethod
     def start(
         cls, program: Program, command: str, cwd: Path, environ: Mapping[str, str], folder: Path, *, reads: bool = False
-    ) -> "PlainProcess":
+    ) -> PlainProcess:
         """Start a command; with `reads` it can be sent input. Blocks. Raises ToolError."""
         script, around = folder / f"command{program.suffix}", folder / f"around{program.suffix}"
         ours, theirs = os.pipe()

@@ -1,6 +1,8 @@
 """Which shell runs commands on Windows, and what it must be told: pure functions but for looking whether files
 exist."""
 
+from __future__ import annotations
+
 import ntpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal

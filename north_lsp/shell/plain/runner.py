@@ -1,6 +1,8 @@
 """Runs commands where no shell can be kept and nothing contains a command, as on Windows: each in a fresh shell, with
 the user's own rights, and only after asking. What stays between commands is the directory."""
 
+from __future__ import annotations
+
 import math
 import os
 import shutil
@@ -166,7 +168,7 @@ class PlainRunner:
         self._lost, self._cwd = why, None
         return True
 
-    def take_over(self, other: "Runner") -> None:
+    def take_over(self, other: Runner) -> None:
         """Take over the directory and the jobs of a session that ends and runs no command."""
         if isinstance(other, PlainRunner) and other._options == self._options:
             self._cwd, self._lost = other._cwd, other._lost

@@ -4,6 +4,8 @@ folder, so that whatever happens to the names above it makes no difference.
 Windows' own calls are behind `Native`, so that what is made of them is the same wherever it is tested.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

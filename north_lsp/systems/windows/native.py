@@ -1,5 +1,7 @@
 """Calls of Windows' own libraries, one function each, without any policy. Errors are OSErrors as Python makes them."""
 
+from __future__ import annotations
+
 import ctypes
 import msvcrt
 import os

@@ -1,6 +1,8 @@
 """Which file a program's name stands for on Windows: never one in the present folder, where Windows itself looks
 first."""
 
+from __future__ import annotations
+
 import errno
 import ntpath
 import os

@@ -1,5 +1,7 @@
 """What Windows makes of a name, without asking it: pure functions of text, the same on every system."""
 
+from __future__ import annotations
+
 import ntpath
 
 _DEVICES = frozenset(

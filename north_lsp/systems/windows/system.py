@@ -1,5 +1,7 @@
 """Windows by the names that `posix.py` has. What Windows has no counterpart of raises an OSError that says so."""
 
+from __future__ import annotations
+
 import errno
 import os
 import signal
@@ -176,7 +178,7 @@ def apart() -> dict[str, Any]:
 class Tree:
     """A program that was started with everything that it starts: a job of Windows', which also ends with North."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", job: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], job: int) -> None:
         self.process = process
         self._job: int | None = job
 

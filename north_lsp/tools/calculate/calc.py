@@ -1,5 +1,7 @@
 """`calc`: evaluates an expression exactly."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,6 +1,8 @@
 """Evaluates an expression with rational numbers, so that nothing is rounded that need not be. What it may cost is
 bounded before each step: the length of the expression, its depth and the size of every number."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """`ast_search`: finds code that has the structure of a pattern."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping

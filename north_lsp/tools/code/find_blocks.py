@@ -1,5 +1,7 @@
 """`find_blocks`: lists the parts of a page, style sheet or source file, without their content."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

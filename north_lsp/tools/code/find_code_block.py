@@ -1,5 +1,7 @@
 """`find_code_block`: finds the function, class or block that has a name or contains a text."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`get_file_outline`: shows a file's structure at a glance."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

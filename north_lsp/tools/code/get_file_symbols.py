@@ -1,5 +1,7 @@
 """`get_file_symbols`: lists the functions, classes and types of a file."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`lsp`: what the editor's language servers know."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Shared by the structure tools: reads a file and parses it on a thread."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.support.limits import Notices
 from north_lsp.tools.support.texts import Source, existing_text

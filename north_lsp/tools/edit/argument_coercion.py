@@ -1,6 +1,8 @@
 """Reads the arguments of a call as models write them: lists and objects as JSON in a string, nested calls under several
 names."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """The net effect of a draft: what has changed between each file's first text and its last. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """One file of a draft: what it was on the disk or in the editor, and what it is by now."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Container
@@ -39,7 +41,7 @@ class DraftFile:
     links: int = 1
     mode: int | None = None
     make_executable: bool = False
-    moved_from: "DraftFile | None" = None
+    moved_from: DraftFile | None = None
     notices: list[str] = field(default_factory=list)
     read: Container[str] = ()
 

@@ -1,5 +1,7 @@
 """Empty folders in a draft: which are deleted, which are created, and why one that is not empty stays."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +25,7 @@ class DraftFolder:
     stood: bool
     stands: bool
     mode: int | None = None
-    moved_from: "DraftFolder | None" = None
+    moved_from: DraftFolder | None = None
 
     @property
     def path(self) -> Path:

@@ -1,18 +1,23 @@
 """Guards that refuse an edit before it is prepared: protected names, links, generated files, and text that
 cannot be written."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from north_lsp.errors import ToolError
-from north_lsp.tools.edit.draft_file import DraftFile
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.guards.aliases import Links, path_aliases
 from north_lsp.workspace.guards.protected import folded
-from north_lsp.workspace.paths import Resolved
-from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import encode, is_generated, is_mixed
-from north_lsp.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.tools.edit.draft_file import DraftFile
+    from north_lsp.workspace.paths import Resolved
+    from north_lsp.workspace.proposal import FileChange
+    from north_lsp.workspace.workspace import Workspace
 
 
 def guard_named(resolved: Resolved, workspace: Workspace) -> None:

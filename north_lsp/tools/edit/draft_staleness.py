@@ -1,5 +1,7 @@
 """Guards against editing what the model has not seen: a file that it did not read, or that has changed since."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import anyio.to_thread

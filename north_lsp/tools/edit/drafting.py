@@ -3,6 +3,8 @@
 Several edits can be made on one draft: later ones see what earlier ones did, and the changes are the net effect.
 """
 
+from __future__ import annotations
+
 import stat
 from abc import abstractmethod
 from collections.abc import Sequence

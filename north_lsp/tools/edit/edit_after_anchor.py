@@ -1,5 +1,7 @@
 """`edit_after_anchor`: inserts whole lines after the line that holds an anchor."""
 
+from __future__ import annotations
+
 from functools import partial
 from pathlib import Path
 from typing import Any

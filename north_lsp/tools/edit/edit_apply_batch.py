@@ -1,5 +1,7 @@
 """`edit_apply_batch`: makes one proposal of several edits, all or nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`edit_before_anchor`: inserts whole lines before the line that holds an anchor."""
 
+from __future__ import annotations
+
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,7 @@
 """`edit_by_anchor`: inserts whole lines next to lines that are found by their content, or replaces those."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path

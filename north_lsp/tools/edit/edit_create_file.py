@@ -1,5 +1,7 @@
 """`edit_create_file`: creates a file, or replaces the whole text of one."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`edit_delete_file`: deletes a file or an empty folder; the contents stay in the checkpoint."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`edit_format_file`: a file, as the editor's formatter would have it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.errors import ToolError

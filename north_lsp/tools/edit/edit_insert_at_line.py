@@ -1,5 +1,7 @@
 """`edit_insert_at_line`: inserts whole lines before a line number."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`edit_move_file`: moves or renames a file or an empty folder."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

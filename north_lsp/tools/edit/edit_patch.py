@@ -1,5 +1,7 @@
 """`edit_patch`: applies a patch of one or several files, as a unified diff or in the `*** Begin Patch` form."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -1,5 +1,7 @@
 """`edit_rename_symbol`: a name, changed wherever the language servers find it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`edit_replace_block`: replaces the lines between two anchors."""
 
+from __future__ import annotations
+
 from functools import partial
 from pathlib import Path
 from typing import Any

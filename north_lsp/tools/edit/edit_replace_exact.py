@@ -1,5 +1,7 @@
 """`edit_replace_exact`: replaces an exact piece of text."""
 
+from __future__ import annotations
+
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,8 @@
 """Strips what models copy along from a read result: header lines and line numbers that are not part of the file. They
 are left out only where it is certain that they are not; elsewhere the model is asked to be explicit."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Container
 

@@ -1,5 +1,7 @@
 """`undo_edit`: undoes the last applied changes of this conversation, as a new proposal."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`remember`: notes a fact for later conversations, if the user agrees."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """The tool `exit_plan_mode`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

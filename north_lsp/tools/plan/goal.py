@@ -1,5 +1,7 @@
 """The tool `goal`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field

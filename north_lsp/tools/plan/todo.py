@@ -1,5 +1,7 @@
 """The tool `todo`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator

@@ -1,5 +1,7 @@
 """The tool `workflow`."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`detect_languages`: tells which languages a project is written in."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.tools.arguments import Arguments

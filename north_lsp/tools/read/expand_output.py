@@ -1,5 +1,7 @@
 """`expand_output`: reads the full text of a result that was shortened."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

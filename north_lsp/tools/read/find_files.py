@@ -1,5 +1,7 @@
 """`find_files`: finds paths that match a glob."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, Literal
 

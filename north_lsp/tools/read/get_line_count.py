@@ -1,5 +1,7 @@
 """`get_line_count`: tells how large a text file is, before it is read."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

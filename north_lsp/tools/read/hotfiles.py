@@ -1,5 +1,7 @@
 """`hotfiles`: lists the files that change most."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`list_root`: lists the entries of a workspace root."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`read_around`: reads the lines around an anchor text."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,7 @@
 """`read_file`: reads a part of a text file, with line numbers, and the contents of other files as text."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """`read_readme`: reads what the project says about itself."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from north_lsp.errors import ToolError

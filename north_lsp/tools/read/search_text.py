@@ -1,5 +1,7 @@
 """`search_text`: searches for a text or a pattern in the files of the workspace."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import replace
 from functools import partial
@@ -190,7 +192,7 @@ async def _search(workspace: Workspace, expression: Expression, within: Within, 
         return await _search_in_child(asked, seconds)
 
 
-async def _search_in_child(asked: "InFiles | InText", seconds: float) -> SearchResult:
+async def _search_in_child(asked: InFiles | InText, seconds: float) -> SearchResult:
     """Search in a process that is killed when it takes too long or is no longer wanted. Raises ToolError."""
     from north_lsp.workspace.search.search_child import COMMAND, request, result
 

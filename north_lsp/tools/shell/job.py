@@ -1,5 +1,7 @@
 """`job`: controls the commands that `shell_run` has put into the background."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`shell_run`: runs one command in the session's shell, after the user's approval."""
 
+from __future__ import annotations
+
 import math
 import os
 import re

@@ -1,5 +1,7 @@
 """Internal addresses (`scheme://…`): read-only texts that are not files of the workspace."""
 
+from __future__ import annotations
+
 import re
 
 from north_lsp.errors import ToolError

@@ -1,6 +1,8 @@
 """Rarely used tools, and those of servers when there are very many, are listed by name only, until the model has looked
 them up."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace

@@ -1,5 +1,7 @@
 """Limits of tools' arguments, and the notices that go with a result."""
 
+from __future__ import annotations
+
 
 class Notices(list[str]):
     """Notices that tell the model how its call was understood."""

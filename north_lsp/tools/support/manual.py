@@ -1,6 +1,8 @@
 """`docs://north`: the documentation that comes with North, so that it can explain itself. `north-lsp docs` prints the
 same pages."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import north_lsp

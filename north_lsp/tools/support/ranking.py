@@ -1,5 +1,7 @@
 """Ranks short texts by how well they fit a query (BM25)."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Mapping

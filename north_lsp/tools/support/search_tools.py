@@ -1,5 +1,7 @@
 """`search_tools`: looks up tools that are listed by name only."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

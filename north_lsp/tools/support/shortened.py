@@ -1,5 +1,7 @@
 """Shortens what other programs and hosts have said at length, for a model."""
 
+from __future__ import annotations
+
 MAX_BYTES = 16 * 1024
 """What is longer is shortened."""
 _HEAD, _TAIL, _LINE = 100, 20, 1000

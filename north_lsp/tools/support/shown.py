@@ -1,6 +1,8 @@
 """Results as people see them: a few lines of text, made of the JSON that models get. Knows no single tool, only the
 names that results of all of them share."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 
 from north_lsp.lazy_pattern import lazy_pattern

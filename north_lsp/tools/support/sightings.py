@@ -1,5 +1,7 @@
 """Works out which files and lines a search has shown as they are, so that they may be edited without being read."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

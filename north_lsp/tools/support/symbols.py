@@ -1,5 +1,7 @@
 """The symbol that a model points at, for the editor's language servers."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.errors import ToolError

@@ -1,5 +1,7 @@
 """Reads the text of a file as the user sees it: the editor's if it has the file open, else the disk's."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

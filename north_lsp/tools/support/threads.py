@@ -1,5 +1,7 @@
 """Read-only work on a thread: the caller can be cancelled at once, and the thread ends when it can."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from typing import TypeVar, TypeVarTuple

@@ -1,5 +1,7 @@
 """`web_fetch`: fetches one page of the web."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

@@ -1,5 +1,7 @@
 """`web_search`: searches the web with a provider that the user has configured."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from pydantic import Field

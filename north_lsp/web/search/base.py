@@ -1,5 +1,7 @@
 """What every search provider is given and returns, and the requests that it makes."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
@@ -129,7 +131,7 @@ class SearchClient:
         return _decoded(data, response.headers.get("content-type", ""))
 
 
-async def _bounded(response: "httpx2.Response") -> bytes:
+async def _bounded(response: httpx2.Response) -> bytes:
     data = bytearray()
     async for chunk in response.aiter_bytes():
         data += chunk

@@ -1,5 +1,7 @@
 """Which search providers can be used, in which order they are asked, and what becomes of their failures."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 

@@ -1,5 +1,7 @@
 """Search providers that return pages: what they are sent, and what they answer."""
 
+from __future__ import annotations
+
 import base64
 from urllib.parse import quote
 

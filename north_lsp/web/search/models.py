@@ -1,5 +1,7 @@
 """Search providers that answer in words: models which search. What they are sent, and what they answer."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from typing import Any

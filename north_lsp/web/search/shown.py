@@ -1,5 +1,7 @@
 """What a model is told of a search, as text."""
 
+from __future__ import annotations
+
 from north_lsp.display import counted, one_line, visible
 from north_lsp.web.search.base import Found
 from north_lsp.web.search.chain import Searched, ways

@@ -16,6 +16,8 @@ The steps, and what a crash after each leaves:
 Without a journal a crash after 4 leaves some files new; anything but a crash puts them back.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 import time
@@ -68,7 +70,7 @@ def apply(changes: Sequence[FileChange], roots: Roots, journals: Path | None = N
 
 def write(
     changes: Sequence[FileChange], roots: Roots, journals: Path | None = None, editor: Sequence[FileChange] = ()
-) -> "Written":
+) -> Written:
     """Write as `apply` does, but let the caller decide whether it stays: `keep` or `take_back` must follow.
 
     `editor` are the changes that the editor is going to make itself; they are recorded in the journal.

@@ -1,6 +1,8 @@
 """Exchanges two names in one folder in a single system call, so that what is displaced can be checked and restored. A
 crash leaves the names as they were or exchanged, and both files whole."""
 
+from __future__ import annotations
+
 import errno
 import os
 from collections.abc import Callable

@@ -1,6 +1,8 @@
 """Creating and removing folders as part of an application: created before anything else, removed after everything
 else."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

@@ -14,6 +14,8 @@ folders that were made, and the journal last. A crash during that has it done ag
 is found as it should be.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
@@ -95,7 +97,7 @@ class Journal:
         self._descriptor = descriptor
 
     @classmethod
-    def begin(cls, folder: Path, plan: Plan) -> "Journal":
+    def begin(cls, folder: Path, plan: Plan) -> Journal:
         """Write the plan to the disk, durably. Raises OSError."""
         private_directory(folder)
         path = folder / f"{os.getpid()}-{os.urandom(6).hex()}{_OPEN}"

@@ -1,6 +1,8 @@
 """Folders held open by descriptor, entered one by one from a root without following links, and created where
 missing."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

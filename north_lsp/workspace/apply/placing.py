@@ -13,6 +13,8 @@ The steps, and what a crash after each leaves at the file's name:
 A new file is linked to its name, which never replaces what has appeared there.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

@@ -5,6 +5,8 @@ Covered are tracked files, untracked ones that git does not ignore, and files th
 covered are ignored files, folders without git (except for seen files), and contents that were too large to keep.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterable, Mapping

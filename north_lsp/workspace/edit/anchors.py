@@ -1,6 +1,8 @@
 """Finds lines by an anchor, with one rule for every tool that takes one, and replaces whole lines of a text. Knows no
 files."""
 
+from __future__ import annotations
+
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.closest_match import diagnose

@@ -1,5 +1,7 @@
 """Explains why a text was not found: white space that differs, and the closest places, in bounded time."""
 
+from __future__ import annotations
+
 import difflib
 import time
 from collections import Counter

@@ -1,5 +1,7 @@
 """Merge conflicts that reads have found, by number, so that they can be referred to later."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from pathlib import Path
 from typing import Literal

@@ -1,6 +1,8 @@
 """What models get wrong when they repeat a text that they have read: possible mistakes, tried one by one against the
 file. Pure."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """Line differences: making a change with its hunks, showing it, and applying any selection of hunks."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,6 +1,8 @@
 """What became of a text that an editor was asked to write: editors format what they save, and some write something
 else."""
 
+from __future__ import annotations
+
 from collections import Counter
 
 from north_lsp.lazy_pattern import lazy_pattern

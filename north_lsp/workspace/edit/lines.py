@@ -1,5 +1,7 @@
 """Finds which runs of lines differ between two texts, in bounded time for any input."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence

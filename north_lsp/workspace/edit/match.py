@@ -1,5 +1,7 @@
 """Finds an exact text in a file and replaces it, leaving everything else untouched."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from itertools import pairwise

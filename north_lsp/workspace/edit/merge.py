@@ -1,5 +1,7 @@
 """Merges two changes of one text by lines: what at most one side changed is clear, the rest is a conflict."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.lazy_dataclass import dataclass

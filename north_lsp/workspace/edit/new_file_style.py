@@ -5,6 +5,8 @@ the root of the file system down, and whole; and it turns a section into an expr
 `b` against a name of 60 characters take it 47 seconds. A project's file must not be able to do that.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator

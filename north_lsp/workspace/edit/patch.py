@@ -1,5 +1,7 @@
 """Reads patches and finds where their hunks belong. Knows no files."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Literal
 

@@ -3,6 +3,8 @@
 Python's own `splitlines` also ends lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """What is shown of a change that is still being written: the changed place, in a bounded size. Pure."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.lazy_dataclass import dataclass

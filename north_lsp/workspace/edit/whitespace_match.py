@@ -1,5 +1,7 @@
 """Finds lines that differ from a wanted text only in trailing white space and in how far all of them are indented."""
 
+from __future__ import annotations
+
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.text import split_lines, to_newlines
 

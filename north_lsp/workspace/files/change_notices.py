@@ -4,6 +4,8 @@ A notice is available before the call that made the change returns, so asking la
 hold (network and foreign file systems, no inotify, too many folders), a folder is not watched, and must be checked.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import struct
@@ -197,7 +199,7 @@ def _release_ended() -> None:
             _ENDED.popleft().end()
 
 
-def _file_system(library: "ctypes.CDLL", descriptor: int) -> int:
+def _file_system(library: ctypes.CDLL, descriptor: int) -> int:
     """Return the kind of file system of an open file, as the kernel numbers it; -1 if it cannot be determined."""
     import ctypes
 

@@ -3,6 +3,8 @@
 What the user's list says of any of these names applies to the file.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence

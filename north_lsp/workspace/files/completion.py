@@ -1,5 +1,7 @@
 """Completes what a user types of a path: the best files and folders of all roots."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Collection
 from pathlib import Path

@@ -1,5 +1,7 @@
 """What walks of a root find: its files, folders and links by name, and what the user has closed."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Iterable, Iterator
 
 from north_lsp.lazy_dataclass import dataclass

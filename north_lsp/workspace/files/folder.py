@@ -1,5 +1,7 @@
 """One folder of a root, as it was read."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple

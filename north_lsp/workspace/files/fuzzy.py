@@ -1,5 +1,7 @@
 """Finds files by a few letters of their names."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence

@@ -7,6 +7,8 @@ the tests compare with `git check-ignore`), matches whole paths where git goes f
 case.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import stat

@@ -1,6 +1,8 @@
 """Decides which files of a root are left out (git's ignore files and a fixed list) or closed to tools
 (`.northignore`)."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Collection, Container, Iterator, Sequence
@@ -61,7 +63,7 @@ class _Chain:
     files: tuple[tuple[int, PatternFile], ...]
     folded: bool
 
-    def with_file(self, folder: str, file: PatternFile) -> "_Chain":
+    def with_file(self, folder: str, file: PatternFile) -> _Chain:
         """Return the chain with one more file, which is in `folder`, an absolute path."""
         if not file.patterns:
             return self
@@ -176,7 +178,7 @@ class IgnoreRules:
         self._read: dict[tuple[str, bool], tuple[tuple[int, ...], PatternFile]] = {}
 
     @classmethod
-    def of(cls, root: Path) -> "IgnoreRules":
+    def of(cls, root: Path) -> IgnoreRules:
         """Make the rules of a real, absolute root, including git's rules above it and those of the user."""
         return cls(root, top_level(root) or root)
 

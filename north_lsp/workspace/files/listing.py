@@ -1,5 +1,7 @@
 """Lists the entries of a root, as a first look at a project."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Container

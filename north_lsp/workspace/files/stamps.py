@@ -1,5 +1,7 @@
 """What shows whether a file or a folder has changed, as far as the file system's clock can tell."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Iterable, Mapping

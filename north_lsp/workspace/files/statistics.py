@@ -1,5 +1,7 @@
 """What a project consists of, and which of its files matter: languages, and the files that change most."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections import Counter

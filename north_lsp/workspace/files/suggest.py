@@ -5,6 +5,8 @@ that time. Where a name is compared with a hundred others for a message (setting
 enough.
 """
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Sequence
 

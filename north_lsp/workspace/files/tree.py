@@ -1,5 +1,7 @@
 """The files of a root as a list that is kept up to date: folders are read again only when they have changed."""
 
+from __future__ import annotations
+
 import os
 import threading
 import time
@@ -40,7 +42,7 @@ class FileTree:
         self,
         rules: IgnoreRules,
         index_limit: int | None = None,
-        left_out: Callable[["FileTree"], frozenset[str]] = lambda _: frozenset(),
+        left_out: Callable[[FileTree], frozenset[str]] = lambda _: frozenset(),
     ) -> None:
         self.rules = rules
         self._index_limit = index_limit
@@ -368,7 +370,7 @@ class _Within:
         return next(self._names, None)
 
 
-def _watch_in_portions(tree: "weakref.ref[FileTree]") -> None:
+def _watch_in_portions(tree: weakref.ref[FileTree]) -> None:
     """Leave others room between the portions, and end with the tree."""
     while (one := tree()) is not None and one.watch_some(_PORTION):
         del one

@@ -1,6 +1,8 @@
 """The trees of all roots, and the only gate for paths that tools are given: where they lead, and whether they are
 open."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,10 +32,10 @@ class Trees:
     _closed: tuple[_Seen, frozenset[str]] | None = None
 
     @classmethod
-    def of(cls, roots: Roots, private: tuple[Path, ...] = (), index_limit: int | None = None) -> "Trees":
+    def of(cls, roots: Roots, private: tuple[Path, ...] = (), index_limit: int | None = None) -> Trees:
         return cls(roots, {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}, private, index_limit)
 
-    def limited(self, index_limit: int) -> "Trees":
+    def limited(self, index_limit: int) -> Trees:
         """Return trees of which at most so many files can be found by a few letters."""
         return self if index_limit == self.index_limit else Trees(self.roots, self.rules, self.private, index_limit)
 

@@ -4,6 +4,8 @@ ensure this). What comes after the last star must match at the end. So matching 
 lengths, whatever the pattern.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable

@@ -1,6 +1,8 @@
 """Shows what is inside files that are not text: archives, databases, notebooks, images, documents; read-only, never in
 full."""
 
+from __future__ import annotations
+
 import json
 import lzma
 import sqlite3

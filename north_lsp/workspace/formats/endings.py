@@ -1,5 +1,7 @@
 """Which files are looked into rather than read, by the endings of their names. Loads nothing that can read them."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.workspace.formats.pictures import PICTURES

@@ -1,6 +1,8 @@
 """Extracts the text of office documents and PDF files. Office programs write XML in an archive, so nothing else is
 needed for that; PDF needs an installed converter: the package pypdf, or the program pdftotext."""
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import os

@@ -1,6 +1,8 @@
 """Makes Markdown of a web page: its main part, with links, without what runs, leads around or cannot be seen. To be run
 in a process with limits (`parsing_child.py`)."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -44,7 +46,7 @@ def markdown_of(html: str, address: str) -> tuple[str, str]:
     return title, _GAPS.sub("\n\n", _BLANKS.sub("\n", text)).strip()
 
 
-def _converted(main: "Tag") -> str:
+def _converted(main: Tag) -> str:
     from markdownify import ATX, MarkdownConverter
 
     converter: Any = MarkdownConverter(
@@ -58,7 +60,7 @@ def _converted(main: "Tag") -> str:
     return str(converter.convert_soup(main))
 
 
-def _clean(soup: "BeautifulSoup") -> None:
+def _clean(soup: BeautifulSoup) -> None:
     from bs4 import Comment
 
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
@@ -67,7 +69,7 @@ def _clean(soup: "BeautifulSoup") -> None:
         tag.extract()
 
 
-def _is_unwanted(tag: "Tag") -> bool:
+def _is_unwanted(tag: Tag) -> bool:
     if tag.name in _DROPPED or str(tag.get("role", "")).lower() in _ROLES:
         return True
     if tag.has_attr("hidden") or str(tag.get("aria-hidden", "")).lower() == "true":
@@ -75,7 +77,7 @@ def _is_unwanted(tag: "Tag") -> bool:
     return _UNSEEN.search(str(tag.get("style", "")).lower()) is not None
 
 
-def _main(soup: "BeautifulSoup") -> "Tag":
+def _main(soup: BeautifulSoup) -> Tag:
     body = soup.body or soup
     articles = soup.find_all("article")
     found = soup.find("main") or soup.find(role="main") or (articles[0] if len(articles) == 1 else None)
@@ -87,7 +89,7 @@ def _main(soup: "BeautifulSoup") -> "Tag":
     return body
 
 
-def _make_absolute(main: "Tag", address: str) -> None:
+def _make_absolute(main: Tag, address: str) -> None:
     for link in main.find_all("a"):
         to = _joined(address, str(link.get("href", "")))
         if to.lower().startswith(_FOLLOWED):
@@ -109,7 +111,7 @@ def _joined(address: str, to: str) -> str:
         return ""
 
 
-def _language(tag: "Tag") -> str:
+def _language(tag: Tag) -> str:
     named = [tag, *tag.find_all("code", limit=1), *([tag.parent] if tag.parent is not None else [])]
     for one in named:
         classes = one.get("class")

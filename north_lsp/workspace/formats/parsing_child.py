@@ -1,6 +1,8 @@
 """Parses untrusted files in a separate process with limits on memory, time and output: archives, databases, office
 documents, web pages and pictures of a few kilobytes can demand any amount of each."""
 
+from __future__ import annotations
+
 import base64
 import json
 import os

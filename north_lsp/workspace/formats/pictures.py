@@ -1,5 +1,7 @@
 """Pictures: what the first bytes tell about one, and loading those that a model can be shown."""
 
+from __future__ import annotations
+
 import errno
 import importlib
 import importlib.util

@@ -1,5 +1,7 @@
 """The disk as it will be once a set of changes is applied: what a guard must judge."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,5 +1,7 @@
 """Finds the other names of a path: as it was written, with links in it left unresolved, and through links to it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -2,6 +2,8 @@
 files, by all other names that they have, and by what refers to them. If that cannot be determined, the user is
 asked."""
 
+from __future__ import annotations
+
 import json
 import os
 import stat

@@ -1,6 +1,8 @@
 """Decides which names a tool may write: never, after asking every time, or freely. The names are data in
 `protected.toml`."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence

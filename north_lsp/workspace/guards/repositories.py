@@ -1,6 +1,8 @@
 """What belongs to git in a workspace: repositories' own folders, and the files that git's configuration and hooks name,
 which git then runs or reads."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import field

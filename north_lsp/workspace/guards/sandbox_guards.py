@@ -4,6 +4,8 @@ The whole tree is walked once; later only folders that have changed are read aga
 by a command). What cannot be read counts as protected.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import threading

@@ -1,6 +1,8 @@
 """Translates Python's regular expressions to ripgrep's, over bytes: the translation matches every line that the
 original matches."""
 
+from __future__ import annotations
+
 import importlib
 import re
 from typing import Any

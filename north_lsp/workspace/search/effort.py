@@ -4,6 +4,8 @@ Python's engine tries one way after another and blocks the whole process meanwhi
 are matched here only in texts where they definitely end soon; longer texts need a process that can be killed.
 """
 
+from __future__ import annotations
+
 import importlib
 import math
 import re

@@ -1,5 +1,7 @@
 """Finds files by a glob."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """Finds the matches of one text, line by line or as a whole, within the time that this process may take."""
 
+from __future__ import annotations
+
 import re
 import time
 from bisect import bisect_right

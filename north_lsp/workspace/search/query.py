@@ -1,5 +1,7 @@
 """What a search looks for: the query and the glob, compiled."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """What is asked of a search: what to look for, where, which of the matches are wanted, and with what it is done."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Uses ripgrep to count: how many lines match in which of the given files. It decides nothing else."""
 
+from __future__ import annotations
+
 import os
 import selectors
 import subprocess
@@ -127,7 +129,7 @@ def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], co
 
 
 def _selected(
-    process: "subprocess.Popen[bytes]", output: bytearray, problems: bytearray, over: Callable[[], bool]
+    process: subprocess.Popen[bytes], output: bytearray, problems: bytearray, over: Callable[[], bool]
 ) -> bool:
     """Read what a process writes until it ends; returns False as soon as it is `over`."""
     assert process.stdout is not None
@@ -155,7 +157,7 @@ def _selected(
 
 
 def _read_on_threads(
-    process: "subprocess.Popen[bytes]", output: bytearray, problems: bytearray, over: Callable[[], bool]
+    process: subprocess.Popen[bytes], output: bytearray, problems: bytearray, over: Callable[[], bool]
 ) -> bool:
     """Read as `_selected` does where no call waits for several pipes."""
 

@@ -9,6 +9,8 @@ files that are not UTF-8 or contain NULs. It opens files by name, so a line that
 was there for a moment. And it is no faster: it must print what is only counted here.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 import time

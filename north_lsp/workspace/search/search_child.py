@@ -1,5 +1,7 @@
 """Searches in a separate process, for expressions that may take forever: such a search can only be killed."""
 
+from __future__ import annotations
+
 import pickle
 import sys
 from collections.abc import Mapping

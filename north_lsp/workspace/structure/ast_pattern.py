@@ -1,5 +1,7 @@
 """Searches code by example: a pattern is code with `$NAME` for one node and `$$$NAME` for any number of them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -45,7 +47,7 @@ class AstPattern:
     """A pattern, ready for the files of one language. All `words` occur in any text that matches."""
 
     language: str
-    node: "Node"
+    node: Node
     source: bytes
     words: tuple[str, ...]
 
@@ -65,7 +67,7 @@ class AstPattern:
                 shown = tuple((name, value.decode("utf-8", "replace")) for name, value in captures.items())
                 yield AstMatch(node.start_point.row + 1, end, shown)
 
-    def _matches(self, wanted: "Node", node: "Node", source: bytes, captures: dict[str, bytes]) -> bool:
+    def _matches(self, wanted: Node, node: Node, source: bytes, captures: dict[str, bytes]) -> bool:
         kind, name = self._variable(wanted)
         if kind == _ONE:
             return node.is_named and _bind(name, source[node.start_byte : node.end_byte], captures)
@@ -76,9 +78,7 @@ class AstPattern:
             return self._text(wanted) == source[node.start_byte : node.end_byte]
         return self._all(inner, [child for child in node.children if not child.is_extra], source, captures)
 
-    def _all(
-        self, wanted: Sequence["Node"], nodes: Sequence["Node"], source: bytes, captures: dict[str, bytes]
-    ) -> bool:
+    def _all(self, wanted: Sequence[Node], nodes: Sequence[Node], source: bytes, captures: dict[str, bytes]) -> bool:
         if not wanted:
             return not nodes
         kind, name = self._variable(wanted[0])
@@ -98,10 +98,10 @@ class AstPattern:
             return True
         return False
 
-    def _text(self, node: "Node") -> bytes:
+    def _text(self, node: Node) -> bytes:
         return self.source[node.start_byte : node.end_byte]
 
-    def _variable(self, node: "Node") -> tuple[str, str]:
+    def _variable(self, node: Node) -> tuple[str, str]:
         text = self._text(node)
         if len(text) > 80 or not text.startswith(b"north"):
             return "", ""

@@ -1,5 +1,7 @@
 """The grammars of tree-sitter: loaded when first needed, which takes a while, so call this module on a thread."""
 
+from __future__ import annotations
+
 import importlib
 import threading
 from functools import cache
@@ -40,13 +42,13 @@ def has_grammar(language: str) -> bool:
     return language in _GRAMMARS
 
 
-def grammar(language: str) -> "Language":
+def grammar(language: str) -> Language:
     """Return the grammar of a language. Raises KeyError for a language without one."""
     with _loading:
         return _grammar(language)
 
 
-def parse(language: str, source: bytes) -> "Tree":
+def parse(language: str, source: bytes) -> Tree:
     """Parse the source text of a language, in UTF-8. Raises KeyError for a language without a grammar."""
     from tree_sitter import Parser
 
@@ -61,7 +63,7 @@ def parse(language: str, source: bytes) -> "Tree":
     return parser.parse(read)
 
 
-def symbol_query(language: str) -> "Query":
+def symbol_query(language: str) -> Query:
     """Return the query for a language's symbols, from its query files: `@name` within the captures that name a kind.
     Raises KeyError for a language without a grammar."""
     with _loading:
@@ -69,7 +71,7 @@ def symbol_query(language: str) -> "Query":
 
 
 @cache
-def _grammar(language: str) -> "Language":
+def _grammar(language: str) -> Language:
     from tree_sitter import Language
 
     package, function, _ = _GRAMMARS[language]
@@ -77,7 +79,7 @@ def _grammar(language: str) -> "Language":
 
 
 @cache
-def _query(language: str) -> "Query":
+def _query(language: str) -> Query:
     from tree_sitter import Query
 
     folder = Path(__file__).with_name("queries")

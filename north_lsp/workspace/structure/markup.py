@@ -1,5 +1,7 @@
 """The structure of HTML, including the rules and symbols of its style and script elements in their places."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -76,7 +78,7 @@ def parse_markup(language: str, text: str, analyze: Analyze) -> Structure:
     return Structure(language, "tree-sitter", nested(symbols), tuple(sorted(errors)[:20]))
 
 
-def _has_swallowed(node: "Node", source: bytes) -> bool:
+def _has_swallowed(node: Node, source: bytes) -> bool:
     """Return whether the value of an attribute continues to the next quote, over lines and tags, because its own is
     missing."""
     if node.type != "attribute_value":
@@ -104,7 +106,7 @@ def _within(one: _Embedded, others: Sequence[_Embedded]) -> bool:
     return any(other.span[0] <= one.span[0] < other.span[1] for other in others)
 
 
-def _element(node: "Node", source: bytes) -> Symbol | None:
+def _element(node: Node, source: bytes) -> Symbol | None:
     tag = next((child for child in node.children if child.type in ("start_tag", "self_closing_tag")), None)
     if tag is None:
         return None
@@ -118,7 +120,7 @@ def _element(node: "Node", source: bytes) -> Symbol | None:
     return Symbol(title, "section", first, first, _end(node), shown, span=(node.start_byte, node.end_byte))
 
 
-def _embedded(node: "Node", source: bytes) -> _Embedded:
+def _embedded(node: Node, source: bytes) -> _Embedded:
     kind: SymbolKind = "style" if node.type == "style_element" else "script"
     tag = next((child for child in node.children if child.type == "start_tag"), None)
     attributes = _tag(tag, source)[1] if tag is not None else {}
@@ -157,7 +159,7 @@ def _language(kind: SymbolKind, spoken: str) -> str:
     return "typescript" if "ts" in spoken.split() or "typescript" in spoken else "javascript"
 
 
-def _tag(tag: "Node", source: bytes) -> tuple[str, dict[str, str]]:
+def _tag(tag: Node, source: bytes) -> tuple[str, dict[str, str]]:
     name, attributes = "", dict[str, str]()
     for child in tag.children:
         if child.type == "tag_name":
@@ -169,10 +171,10 @@ def _tag(tag: "Node", source: bytes) -> tuple[str, dict[str, str]]:
     return name, attributes
 
 
-def _end(node: "Node") -> int:
+def _end(node: Node) -> int:
     row, column = node.end_point
     return row + 1 if column else max(row, node.start_point.row + 1)
 
 
-def _text(node: "Node", source: bytes) -> str:
+def _text(node: Node, source: bytes) -> str:
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -1,5 +1,7 @@
 """The data model for what is in a source file."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass

@@ -1,5 +1,7 @@
 """Orders symbols as in the file, with depths and parents by what encloses what."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

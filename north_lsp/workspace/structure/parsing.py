@@ -1,6 +1,8 @@
 """Finds the structure of a text: with a grammar if there is one, and with patterns for what its errors have
 swallowed."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
@@ -93,18 +95,18 @@ def _by_grammar(language: str, text: str) -> Structure:
     return Structure(language, "tree-sitter", nested(found), tuple(errors[:20]))
 
 
-def _is_damaged(language: str, tree: "Tree", source: bytes) -> bool:
+def _is_damaged(language: str, tree: Tree, source: bytes) -> bool:
     # Without its opening tag, all of a PHP file is text to the parser.
     return tree.root_node.has_error or (language == "php" and _BROKEN_TAG.match(source) is not None)
 
 
-def _symbols(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
+def _symbols(language: str, tree: Tree, source: bytes) -> list[Symbol]:
     walked = has_statements(language) and not tree.root_node.has_error
     return _walked(language, tree, source) if walked else _captured(language, tree, source)
 
 
 def _with_lost(
-    language: str, source: bytes, tree: "Tree", unpaired: Container[bytes], found: Sequence[Symbol]
+    language: str, source: bytes, tree: Tree, unpaired: Container[bytes], found: Sequence[Symbol]
 ) -> list[Symbol]:
     """Add what a second look finds to what was found; if both found the same symbol, take the shorter one, since damage
     makes symbols longer."""
@@ -125,7 +127,7 @@ def _with_lost(
     return list(known.values())
 
 
-def _is_quoted(tree: "Tree", source: bytes, unpaired: Container[bytes], row: int) -> bool:
+def _is_quoted(tree: Tree, source: bytes, unpaired: Container[bytes], row: int) -> bool:
     """Return whether a line is in a string or a comment. If a quote is missing, much may only seem to be in a
     string."""
     node = tree.root_node.descendant_for_point_range((row, 0), (row, 1))
@@ -143,14 +145,14 @@ def _is_quoted(tree: "Tree", source: bytes, unpaired: Container[bytes], row: int
     return not opening.startswith(_QUOTES) and not opening.endswith(_QUOTES)
 
 
-def _walked(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
+def _walked(language: str, tree: Tree, source: bytes) -> list[Symbol]:
     return [
         _symbol(language, kind, node, name_node, source, outer)
         for kind, node, name_node, outer in walk_statements(language, tree, source)
     ]
 
 
-def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
+def _captured(language: str, tree: Tree, source: bytes) -> list[Symbol]:
     seen: dict[int, tuple[int, Symbol]] = {}
     for pattern, captures in _queried(language, tree, len(source)):
         name_nodes = captures.get("name")
@@ -168,7 +170,7 @@ def _captured(language: str, tree: "Tree", source: bytes) -> list[Symbol]:
     return [symbol for _, symbol in seen.values()]
 
 
-def _queried(language: str, tree: "Tree", size: int) -> Iterator[tuple[int, dict[str, list["Node"]]]]:
+def _queried(language: str, tree: Tree, size: int) -> Iterator[tuple[int, dict[str, list[Node]]]]:
     """Yield the matches, in pieces, since a query blocks other threads; what spans several pieces comes with each."""
     from tree_sitter import QueryCursor
 
@@ -181,10 +183,10 @@ def _queried(language: str, tree: "Tree", size: int) -> Iterator[tuple[int, dict
 def _symbol(
     language: str,
     kind: SymbolKind,
-    node: "Node",
-    name_node: "Node | None",
+    node: Node,
+    name_node: Node | None,
     source: bytes,
-    outer: "Node | None" = None,
+    outer: Node | None = None,
 ) -> Symbol:
     """Make the symbol of a node. `outer` is the node including what comes before it and belongs to it; finding it takes
     a while."""
@@ -211,7 +213,7 @@ def _symbol(
     return Symbol(name[:_LABEL], kind, line, start_row + 1, max(end, line), label, 0, None, span)
 
 
-def _outermost(node: "Node") -> "Node":
+def _outermost(node: Node) -> Node:
     outer = node
     for _ in range(2):
         parent = outer.parent
@@ -221,17 +223,17 @@ def _outermost(node: "Node") -> "Node":
     return outer
 
 
-def _is_sole_part(node: "Node", parent: "Node") -> bool:
+def _is_sole_part(node: Node, parent: Node) -> bool:
     """Return whether a Go declaration has no parentheses, so that its keyword belongs to what it declares."""
     return parent.type in ("type_declaration", "var_declaration") and parent.start_point.row == node.start_point.row
 
 
-def _whole(node: "Node", source: bytes) -> str:
+def _whole(node: Node, source: bytes) -> str:
     text = source[node.start_byte : min(node.end_byte, node.start_byte + 4 * _LABEL)].decode("utf-8", "replace")
     return " ".join(text.split()).rstrip(" ;")[:_LABEL]
 
 
-def _head(language: str, head: "Node", node: "Node", source: bytes) -> str:
+def _head(language: str, head: Node, node: Node, source: bytes) -> str:
     """Return what comes before the body, on one line, without attributes and annotations."""
     body = node.child_by_field_name("body")
     if body is None and language == "css":
@@ -248,7 +250,7 @@ def _head(language: str, head: "Node", node: "Node", source: bytes) -> str:
     return shown[:_LABEL]
 
 
-def _behind_attributes(node: "Node", source: bytes) -> int:
+def _behind_attributes(node: Node, source: bytes) -> int:
     """Return where the head of a node begins after its attributes, which may be in front or among its modifiers."""
     for child in node.children:
         if child.type == "modifiers":
@@ -260,7 +262,7 @@ def _behind_attributes(node: "Node", source: bytes) -> int:
     return node.end_byte
 
 
-def _error_spans(root: "Node") -> list[tuple[int, int]]:
+def _error_spans(root: Node) -> list[tuple[int, int]]:
     """Return the first and last lines of the parser's errors."""
     spans: list[tuple[int, int]] = []
     waiting = [root]
@@ -275,7 +277,7 @@ def _error_spans(root: "Node") -> list[tuple[int, int]]:
 def _swallowed(
     language: str,
     text: str,
-    tree: "Tree",
+    tree: Tree,
     source: bytes,
     unpaired: Container[bytes],
     found: Sequence[Symbol],

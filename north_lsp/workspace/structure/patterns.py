@@ -1,6 +1,8 @@
 """Finds symbols by patterns, line by line: for languages without a grammar, and for what a parser's error has
 swallowed."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_left
 

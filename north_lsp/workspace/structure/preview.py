@@ -1,5 +1,7 @@
 """A long file in short: how it begins, and its outline."""
 
+from __future__ import annotations
+
 from north_lsp.display import one_line
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.structure.parsing import structure_of

@@ -4,6 +4,8 @@ Pieces are determined by indentation alone, which damage to brackets and quotes 
 parsed is tried again without its first line, as the members of something.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -54,7 +56,7 @@ class _Lines:
     starts: Sequence[int]
 
     @classmethod
-    def of(cls, source: bytes) -> "_Lines":
+    def of(cls, source: bytes) -> _Lines:
         lines, starts, at = source.split(b"\n"), list[int](), 0
         for line in lines:
             starts.append(at)

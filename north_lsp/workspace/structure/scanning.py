@@ -1,6 +1,8 @@
 """Finds blocks by braces and by indentation, for texts without a grammar. Braces in strings and comments are
 ignored."""
 
+from __future__ import annotations
+
 import re
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -5,6 +5,8 @@ word that begins a symbol. It finds what the language's query file finds in a tr
 two in step.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -28,10 +30,10 @@ class _Statements:
     wrapper: str
     body: str
     words: tuple[bytes, ...]
-    name: Callable[["Node"], "Node | None"]
+    name: Callable[[Node], Node | None]
 
 
-def _python_name(node: "Node") -> "Node | None":
+def _python_name(node: Node) -> Node | None:
     found = node.child_by_field_name("name")
     if found is None:  # type Alias[T] = …
         found = node.child_by_field_name("left")
@@ -70,9 +72,7 @@ def has_statements(language: str) -> bool:
     return language in _LANGUAGES
 
 
-def walk_statements(
-    language: str, tree: "Tree", source: bytes
-) -> Iterator[tuple[SymbolKind, "Node", "Node | None", "Node"]]:
+def walk_statements(language: str, tree: Tree, source: bytes) -> Iterator[tuple[SymbolKind, Node, Node | None, Node]]:
     """Yield for each symbol its kind, its node, the node of its name (None for imports) and the node that includes what
     comes before it and belongs to it, in the order of the file."""
     known = _LANGUAGES[language]

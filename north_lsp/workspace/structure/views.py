@@ -1,5 +1,7 @@
 """Structure as the tools show it: outline, blocks, and the block around a place."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,6 +1,8 @@
 """Runs commands that are written in Python, in this process and with the user's rights: the user's own and, as the user
 has seen them, those of a project that is trusted."""
 
+from __future__ import annotations
+
 import asyncio
 import inspect
 import threading
@@ -34,7 +36,7 @@ _ONCE, _ALWAYS, _NO = "once", "always", "no"
 class CommandContext:
     """What a command's `run` gets: the conversation, to be looked at, and its user, to be told and asked."""
 
-    def __init__(self, session: "LiveSession", log: Log, editor: Editor) -> None:
+    def __init__(self, session: LiveSession, log: Log, editor: Editor) -> None:
         self.cwd: Path = session.roots[0]
         self.roots: Sequence[Path] = session.roots
         self.session_id: str = log.conversation.id
@@ -70,7 +72,7 @@ class CommandContext:
 class PythonCommands:
     """Runs the commands in Python that one session knows."""
 
-    def __init__(self, session: "LiveSession", log: Log, editor: Editor, locations: Locations) -> None:
+    def __init__(self, session: LiveSession, log: Log, editor: Editor, locations: Locations) -> None:
         self._session = session
         self._log = log
         self._editor = editor

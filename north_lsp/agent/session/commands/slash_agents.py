@@ -1,5 +1,7 @@
 """The slash commands about agents, as far as they need a session."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.prompts import render
@@ -17,7 +19,7 @@ _LONGEST = 40_000
 class AgentsHost:
     """The part of a slash command's `Host` that is about agents. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession") -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._worker = session
 
     async def agents(self) -> str:
@@ -53,7 +55,7 @@ class AgentsHost:
         return f"The task `{id}` is cancelled."
 
 
-def _line(row: "TaskRow") -> str:
+def _line(row: TaskRow) -> str:
     from north_lsp.agent.subagents.progress import WORDS
 
     action = f": {visible(row.action)}" if row.action and row.state == "running" else ""

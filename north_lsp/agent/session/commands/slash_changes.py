@@ -1,5 +1,7 @@
 """The slash commands about changes, as far as they need a session; output in Markdown."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 class ChangesHost:
     """The half of a slash command's `Host` that is about changes. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession") -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._session = session
 
     async def undo(self, steps: int, path: str | None, conflicts: str) -> str:
@@ -64,7 +66,7 @@ class ChangesHost:
             raise CommandError(f"there is no checkpoint {visible(name)[:64]!r}: `/checkpoints` lists them")
         return named[-1]
 
-    async def _path(self, raw_path: str | None) -> "Path | None":
+    async def _path(self, raw_path: str | None) -> Path | None:
         if raw_path is None:
             return None
         try:
@@ -73,7 +75,7 @@ class ChangesHost:
             raise CommandError(visible(error.message)) from None
 
 
-async def _told(what: "Awaitable[str]") -> str:
+async def _told(what: Awaitable[str]) -> str:
     try:
         return visible(await what)
     except ToolError as error:

@@ -1,5 +1,7 @@
 """Slash commands in a live session: found in a prompt, run at once, and stored in the conversation."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -7,22 +9,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.choices import SlashEntry
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import slash_shown
-from north_lsp.agent.log.prompt import Part, TextPart
-from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.ports.events import AnswerDelta, CommandInfo, CommandsChanged
-from north_lsp.agent.servers.session_servers import SessionServers
-from north_lsp.agent.templates.conversation_templates import ConversationTemplates
-from north_lsp.agent.templates.template import Template
 from north_lsp.display import sentence
-from north_lsp.slash.base import Command, CommandError, Reply
-from north_lsp.slash.host import Host
-from north_lsp.slash.parsing import Found, Invocation, find_command
-from north_lsp.slash.registry import Commands
+from north_lsp.slash.base import Command, CommandError
+from north_lsp.slash.parsing import Invocation, find_command
 
 if TYPE_CHECKING:
+    from north_lsp.agent.log.log import Log
+    from north_lsp.agent.log.prompt import Part
+    from north_lsp.agent.ports.editor import Editor
+    from north_lsp.agent.servers.session_servers import SessionServers
     from north_lsp.agent.session.commands.python_commands import PythonCommands
+    from north_lsp.agent.templates.conversation_templates import ConversationTemplates
+    from north_lsp.agent.templates.template import Template
+    from north_lsp.slash.base import Reply
+    from north_lsp.slash.host import Host
+    from north_lsp.slash.parsing import Found
+    from north_lsp.slash.registry import Commands
 
 
 class SlashCommands:
@@ -36,7 +41,7 @@ class SlashCommands:
         make_host: Callable[[], Host],
         templates: ConversationTemplates,
         commands: Commands,
-        make_python: "Callable[[], PythonCommands]",
+        make_python: Callable[[], PythonCommands],
     ) -> None:
         self._log = log
         self._editor = editor
@@ -50,7 +55,7 @@ class SlashCommands:
         return self._make_host()
 
     @cached_property
-    def _python(self) -> "PythonCommands":
+    def _python(self) -> PythonCommands:
         return self._make_python()
 
     @property

@@ -1,5 +1,7 @@
 """The slash commands that make room, as far as they need a session."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ _HANDS_OVER = (
 class CompactionHost:
     """The part of a slash command's `Host` that makes room. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession") -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._compacted = session
 
     async def compact(self, instructions: str, keep_last: int | None) -> Reply:

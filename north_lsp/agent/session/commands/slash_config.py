@@ -1,5 +1,7 @@
 """The slash command about settings, as far as it needs a session."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast, get_args
@@ -29,7 +31,7 @@ _ORIGINS = {
 class ConfigHost:
     """The part of a slash command's `Host` that is about settings. Every method may raise CommandError."""
 
-    def __init__(self, environment: "Environment", editor: Editor) -> None:
+    def __init__(self, environment: Environment, editor: Editor) -> None:
         self._environment = environment
         self._list_shown_in = editor
 

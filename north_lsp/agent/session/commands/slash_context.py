@@ -1,5 +1,7 @@
 """The slash commands about what the model is told besides the conversation, as far as they need a session."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ class ContextHost:
     """The part of a slash command's `Host` that is about rules and context files. Every method may raise
     CommandError."""
 
-    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+    def __init__(self, session: LiveSession, environment: Environment) -> None:
         self._session = session
         self._environment = environment
 

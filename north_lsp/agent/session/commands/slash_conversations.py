@@ -4,6 +4,8 @@ A server cannot put another conversation before the user: it asks the client to 
 do in one that does not know this request.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +35,7 @@ _MOST = 50
 class ConversationsHost:
     """The part of a slash command's `Host` that is about conversations. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession", editor: Editor, environment: "Environment") -> None:
+    def __init__(self, session: LiveSession, editor: Editor, environment: Environment) -> None:
         self._live = session
         self._shown_in = editor
         self._shared = environment

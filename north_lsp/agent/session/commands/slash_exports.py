@@ -1,5 +1,7 @@
 """The part of a slash command's `Host` that is about exports."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ _REPLACE = (("replace", "Replace it"), ("keep", "Keep it"))
 class ExportsHost:
     """The part of a slash command's `Host` that is about exports. Every method may raise CommandError."""
 
-    _session: "LiveSession"
+    _session: LiveSession
 
     async def export(self, path: str | None, format: str | None, only: str | None, *, raw: bool) -> str:
         from north_lsp.agent.exports.export import as_format

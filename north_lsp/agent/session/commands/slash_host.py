@@ -1,5 +1,7 @@
 """A live session, as slash commands see it. Loaded with the first command that is run."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -61,7 +63,7 @@ class SessionHost(
 ):
     """A session, as slash commands see it."""
 
-    def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
+    def __init__(self, session: LiveSession, log: Log, editor: Editor, environment: Environment) -> None:
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
         ConfigHost.__init__(self, environment, editor)

@@ -1,5 +1,7 @@
 """The slash commands about where conversations are kept, as far as they need a session."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 class KeepingHost:
     """The part of a slash command's `Host` that is about storage. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+    def __init__(self, session: LiveSession, environment: Environment) -> None:
         self._session = session
         self._environment = environment
 

@@ -1,5 +1,7 @@
 """The slash commands about what North learns, as far as they need a session."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from north_lsp.slash.base import CommandError, MemoryAction
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 class LearningHost:
     """The part of a slash command's `Host` that learns. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession") -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._learner = session
 
     async def learn(self) -> str:

@@ -1,5 +1,7 @@
 """The slash commands about places in a conversation, as far as they need a session; output in Markdown."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -26,7 +28,7 @@ _NAMES = {"fork": "A copy of this conversation", "branch": "A new conversation t
 class PlacesHost:
     """The part of a slash command's `Host` that is about places. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession") -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._session = session
 
     def prompts(self, command: str) -> str:
@@ -71,7 +73,7 @@ class PlacesHost:
         with _told():
             return self._copied(await self._session.navigation.fork())
 
-    def _copied(self, copied: "Copied") -> Reply:
+    def _copied(self, copied: Copied) -> Reply:
         where = "It is among the conversations of this project."
         if copied.is_empty:
             where = "It has no messages before that point, so it is listed once it has one. If your editor does not "
@@ -101,7 +103,7 @@ def _line(row: Row) -> str:
     return f"{mark} {row.id} {'  ' * row.depth}{who}: {row.text}{label}"
 
 
-def _gone(gone: "Gone", what: str, id: str) -> str:
+def _gone(gone: Gone, what: str, id: str) -> str:
     if what == "files":
         return in_words(gone.plan)
     words = "The conversation continues from there." if gone.moved else "You are there already."

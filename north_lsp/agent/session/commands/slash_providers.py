@@ -1,5 +1,7 @@
 """The slash commands about providers and keys, as far as they need a session."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -30,7 +32,7 @@ _COMMAND_LINE = (
 class ProvidersHost:
     """The part of a slash command's `Host` that is about providers and keys. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+    def __init__(self, session: LiveSession, environment: Environment) -> None:
         self._session = session
         self._environment = environment
 

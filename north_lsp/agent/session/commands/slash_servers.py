@@ -1,5 +1,7 @@
 """The slash command about MCP servers, as far as it needs a session."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -94,7 +96,7 @@ def _word(text: str) -> str:
 class ServersHost:
     """The part of a slash command's `Host` that is about MCP servers. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession") -> None:
+    def __init__(self, session: LiveSession) -> None:
         self._session = session
 
     async def servers(self) -> str:

@@ -1,5 +1,7 @@
 """The slash commands that look after North itself, as far as they need a session."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
@@ -29,7 +31,7 @@ _OTHER_LANGUAGES = (".ts", ".js", ".mjs", ".cjs")
 class UpkeepHost:
     """The part of a slash command's `Host` that is about North itself. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+    def __init__(self, session: LiveSession, environment: Environment) -> None:
         self._session = session
         self._environment = environment
 

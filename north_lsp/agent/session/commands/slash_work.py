@@ -1,5 +1,7 @@
 """The slash commands about the goal and workflows, as far as they need a session."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
     from north_lsp.tools.workflows import Option
 
-_OPTIONS: "Mapping[str, Option]" = {"--auto": "auto", "--research": "research"}
+_OPTIONS: Mapping[str, Option] = {"--auto": "auto", "--research": "research"}
 
 
 class WorkHost:
     """The part of a slash command's `Host` that is about goals and workflows. Every method may raise CommandError."""
 
-    def __init__(self, session: "LiveSession", log: Log) -> None:
+    def __init__(self, session: LiveSession, log: Log) -> None:
         self._working = session
         self._work_log = log
 
@@ -123,7 +125,7 @@ class WorkHost:
             raise CommandError(f"this conversation cannot be changed: {visible(reason)}")
 
 
-def _course(log: Log) -> "WorkflowCourse":
+def _course(log: Log) -> WorkflowCourse:
     from north_lsp.agent.planning.workflow_course import WorkflowCourse
 
     return WorkflowCourse(log)
@@ -140,7 +142,7 @@ def _told() -> Iterator[None]:
         raise CommandError(visible(str(error))) from None
 
 
-def _row(folder: "WorkFolder", slug: str) -> str:
+def _row(folder: WorkFolder, slug: str) -> str:
     """Describe a workflow of the project; nothing for one that is archived."""
     try:
         state = folder.state(slug)

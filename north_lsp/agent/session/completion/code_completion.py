@@ -1,6 +1,8 @@
 """Asks a small model what comes next where the user types: the rest of what has begun, or the edit that follows from
 the last ones. Only where the user has switched that on."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,6 +1,8 @@
 """What a user may mean by the letters after an `@`: files and folders, the names of rules, skills and earlier
 conversations, symbols, and what else can be mentioned."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 

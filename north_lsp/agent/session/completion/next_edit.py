@@ -1,5 +1,7 @@
 """What a model is asked about the user's next edit, and which edit its answer stands for. Pure functions on texts."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile

@@ -1,6 +1,8 @@
 """Closes a conversation in a limited time. What hangs is left behind and logged; everything that was said and done is
 in its log already."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal

@@ -1,6 +1,8 @@
 """Exporting conversations and summing them up: those that are open in this process, and stored ones. What it takes is
 imported when it is used, since opening a session does without."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import date
@@ -43,10 +45,10 @@ class Wanted:
     the home folder as they are; `replace` says that a file that is there may be replaced."""
 
     path: str | None = None
-    format: "Format | None" = None
+    format: Format | None = None
     raw: bool = False
     replace: bool = False
-    only: "Format | None" = None
+    only: Format | None = None
 
 
 class Exports:
@@ -58,14 +60,14 @@ class Exports:
         log: Log,
         folder: Path,
         environment: Environment,
-        surroundings: "Callable[[], Awaitable[Surroundings]] | None" = None,
+        surroundings: Callable[[], Awaitable[Surroundings]] | None = None,
     ) -> None:
         self._log = log
         self._folder = folder
         self._environment = environment
         self._surroundings = surroundings
 
-    async def text(self, format: "Format", *, raw: bool = False) -> str:
+    async def text(self, format: Format, *, raw: bool = False) -> str:
         """Return the whole conversation in a format. Raises ToolError."""
         environment = self._environment
         around = await self._surroundings() if self._surroundings is not None else None
@@ -79,7 +81,7 @@ class Exports:
 
         return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
 
-    def _mask(self) -> "Mask":
+    def _mask(self) -> Mask:
         keys = mask_of(self._environment.models.catalog, self._environment.environ)
         return lambda text: keys(self._log.conversation.masked(text))
 
@@ -100,7 +102,7 @@ class Exports:
         except ValueError as error:
             raise ToolError("NOT_FOUND", str(error)) from None
 
-    async def write(self, wanted: Wanted) -> tuple[Path, "Format"]:
+    async def write(self, wanted: Wanted) -> tuple[Path, Format]:
         """Write the conversation to a file, and return the file's path and format. Raises ToolError: CONFLICT if the
         file exists and may not be replaced."""
         from north_lsp.agent.exports.target import must_not_exist, write_target
@@ -112,7 +114,7 @@ class Exports:
         await anyio.to_thread.run_sync(partial(write_target, target, text, replace=wanted.replace))
         return target.path, format
 
-    async def target(self, wanted: Wanted) -> tuple["Target", "Format"]:
+    async def target(self, wanted: Wanted) -> tuple[Target, Format]:
         """Find the file that would be written, and in which format. Raises ToolError."""
         from north_lsp.agent.exports.export import default_name, format_for
         from north_lsp.agent.exports.target import find_target
@@ -123,12 +125,12 @@ class Exports:
         target = await anyio.to_thread.run_sync(find_target, named, name, self._folder, private)
         return target, wanted.format or format_for(target.name, wanted.only)
 
-    async def statistics(self) -> "Statistics":
+    async def statistics(self) -> Statistics:
         """Sum the conversation up."""
         return await anyio.to_thread.run_sync(summed_up, self._log, self._environment.locations)
 
 
-def summed_up(log: Log, locations: Locations) -> "Statistics":
+def summed_up(log: Log, locations: Locations) -> Statistics:
     """Sum a conversation up, by its log. Blocks."""
     from north_lsp.agent.exports.statistics import statistics_of
 
@@ -161,7 +163,7 @@ def read_log(path: Path) -> Log:
         raise ToolError("IO_ERROR", f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def mask_of(known: "Catalog", environ: "Mapping[str, str]") -> "Mask":
+def mask_of(known: Catalog, environ: Mapping[str, str]) -> Mask:
     """Return what masks the user's keys and home folder. Raises ToolError UNAVAILABLE if the keys cannot be known. May
     read files, and ask a broker: for a thread."""
     from north_lsp.agent.exports.masking import mask_for

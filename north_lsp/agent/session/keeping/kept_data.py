@@ -1,5 +1,7 @@
 """What North keeps on the disk and in its log, for clients and slash commands."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import anyio.to_thread

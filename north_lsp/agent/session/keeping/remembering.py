@@ -4,6 +4,8 @@ the beginning of its log is.
 All of it is done in the background: no turn waits for it, and none fails with it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial

@@ -1,5 +1,7 @@
 """The conversation as the user finds it again: saved, and under a title."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path

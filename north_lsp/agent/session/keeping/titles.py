@@ -1,5 +1,7 @@
 """Names a conversation after its first answer, by a small model in the background. A failure changes nothing."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import anyio

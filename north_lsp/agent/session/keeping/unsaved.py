@@ -1,5 +1,7 @@
 """Whether a new conversation is saved."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.agent.session.process.environment import Environment

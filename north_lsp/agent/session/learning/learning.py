@@ -1,6 +1,8 @@
 """Learns the project of a session when its user wants that, and asks before anything of theirs is replaced. None of it
 becomes part of the conversation but what it cost."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -182,7 +184,7 @@ class Learning:
             return lock
         raise ValueError(f"this project is being learned already, by {lock}")
 
-    async def _ask_first(self, before: Profile, left: Sequence["Topic"]) -> str | None:
+    async def _ask_first(self, before: Profile, left: Sequence[Topic]) -> str | None:
         why = await anyio.to_thread.run_sync(why_outdated, before, self._session.roots[0], date.today())
         rows = [f"It was learned on {before.learned}{f', and may be outdated: {why}' if why else ''}."]
         if before.is_edited:
@@ -195,7 +197,7 @@ class Learning:
         question = "This project has a profile already. Learn the project again?"
         return await self._session.questions.choose(question, options, "\n\n".join(rows))
 
-    async def _learn(self, before: Profile | None, wanted: Sequence["Topic"], learned: dict[str, str]) -> str:
+    async def _learn(self, before: Profile | None, wanted: Sequence[Topic], learned: dict[str, str]) -> str:
         root = self._session.roots[0]
         commit = await anyio.to_thread.run_sync(_commit_of, root)
         progress = LearningProgress(self._means.ports.show, "Learning this project", [one.title for one in wanted])
@@ -241,7 +243,7 @@ class Learning:
         return await anyio.to_thread.run_sync(write)
 
 
-def _in_words(path: Path, learned: Mapping[str, str], wanted: Sequence["Topic"], cost_usd: float) -> str:
+def _in_words(path: Path, learned: Mapping[str, str], wanted: Sequence[Topic], cost_usd: float) -> str:
     from north_lsp.agent.learning.topics import is_learned
 
     failed = {title: text for title, text in learned.items() if not is_learned(text)}

@@ -1,5 +1,7 @@
 """Takes secrets out of what North learns: what is written outlasts the conversation and its placeholders."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from north_lsp.agent.session.keeping.exporting import mask_of

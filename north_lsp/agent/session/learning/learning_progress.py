@@ -1,6 +1,8 @@
 """Shows what North learns as the call of a tool, in every client: which part is under way, what is done, how much is
 left. Nothing of it is stored."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """One run over the topics of a project: which model is asked, with which tools, and what it costs."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,7 +44,7 @@ class LearningRun:
 
         return any(map(is_learned, self.learned.values()))
 
-    async def learn(self, context: TurnContext, wanted: Sequence["Topic"], folder: str) -> str | None:
+    async def learn(self, context: TurnContext, wanted: Sequence[Topic], folder: str) -> str | None:
         """Learn topics. Returns why it ended before the last one; None if it did not."""
         try:
             await self._progress.begin()
@@ -52,7 +54,7 @@ class LearningRun:
         except (ValueError, MissingCredential, LimitReached, ToolError) as error:
             return str(error)
 
-    async def _learn(self, context: TurnContext, wanted: Sequence["Topic"], folder: str) -> str | None:
+    async def _learn(self, context: TurnContext, wanted: Sequence[Topic], folder: str) -> str | None:
         from north_lsp.agent.learning.explorer import CannotLearn, NotLearned
         from north_lsp.agent.learning.topics import not_learned
 
@@ -72,7 +74,7 @@ class LearningRun:
             self.learned[topic.title] = text
         return None
 
-    async def _explorer(self, context: TurnContext) -> "Explorer":
+    async def _explorer(self, context: TurnContext) -> Explorer:
         """Make what explores. Raises ValueError, MissingCredential, ToolError."""
         from north_lsp.agent.learning.explorer import Explorer, Look
         from north_lsp.agent.learning.models import learning_model

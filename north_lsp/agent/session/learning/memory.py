@@ -1,5 +1,7 @@
 """The memory of a session's project: what its user decides about it, and the work on it between turns."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager

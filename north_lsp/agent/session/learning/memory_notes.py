@@ -1,5 +1,7 @@
 """What models want to be remembered of a project: noted if the user agrees."""
 
+from __future__ import annotations
+
 import anyio.to_thread
 
 from north_lsp.agent.session.learning.learning_mask import learning_mask

@@ -1,5 +1,7 @@
 """One run over the conversations of a project: those that have ended are read, and what lasts is merged."""
 
+from __future__ import annotations
+
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,5 +1,7 @@
 """Lists and deletes stored conversations, for clients."""
 
+from __future__ import annotations
+
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,7 +62,7 @@ class Conversations:
         source = await anyio.to_thread.run_sync(Conversation.open, self._locations, id)
         return await anyio.to_thread.run_sync(fork, Log(source), self._locations, root)
 
-    async def salvage(self, id: str, root: Path) -> "Imported":
+    async def salvage(self, id: str, root: Path) -> Imported:
         """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,
         UnknownConversation, OSError."""
         from north_lsp.storage.importing import import_log
@@ -74,7 +76,7 @@ class Conversations:
         except FileNotFoundError:
             raise UnknownConversation(id) from None
 
-    async def import_log(self, path: Path, root: Path, *, salvage: bool) -> "Imported":
+    async def import_log(self, path: Path, root: Path, *, salvage: bool) -> Imported:
         """Copy a log from anywhere into a new conversation; with `salvage`, also what can be read of a damaged one.
         Raises NotImported, OSError."""
         from north_lsp.storage.importing import import_log

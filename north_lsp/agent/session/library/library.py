@@ -3,6 +3,8 @@
 A conversation that is open here is named and archived by its session instead.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial

@@ -1,5 +1,7 @@
 """The deleted conversations of all projects: listed, and put back."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice

@@ -1,5 +1,7 @@
 """Has a model summarize what the user leaves behind by going back, for the model that continues from there."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 

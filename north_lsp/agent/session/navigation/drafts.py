@@ -1,5 +1,7 @@
 """Makes prompts of the log into what the user can edit and send again."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import suppress
 

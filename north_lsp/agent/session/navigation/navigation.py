@@ -1,5 +1,7 @@
 """Going back and forth in a conversation, naming places of it, and copying it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path

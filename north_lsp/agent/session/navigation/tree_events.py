@@ -5,6 +5,8 @@ One that fails or does not answer in time before the move keeps the conversation
 not known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The turn that an earlier process did not finish and that this one can continue with, if its client can decide."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -51,14 +53,14 @@ class LeftTurn:
         if self.find() is None:
             self._log.conversation.resolve_pending()
 
-    async def give_up(self, tools: "Callable[[], Awaitable[Registry]]") -> Iterable[Event]:
+    async def give_up(self, tools: Callable[[], Awaitable[Registry]]) -> Iterable[Event]:
         """Refuse its questions, since the user continues with something else; returns what is to be shown of its calls.
         Raises ConversationBusy."""
         left = self.find()
         self._log.conversation.resolve_pending()
         return list(self._given_up(left, await tools())) if left is not None else []
 
-    def _given_up(self, left: Unfinished, tools: "Registry") -> Iterator[Event]:
+    def _given_up(self, left: Unfinished, tools: Registry) -> Iterator[Event]:
         projection = Projection(tools)
         for one in (left.answer, *left.reviews):
             if one is not None:

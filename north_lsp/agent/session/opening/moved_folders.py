@@ -1,6 +1,8 @@
 """Finds conversations of a folder that has moved, where its inode does not tell: after a copy, on another disk, in a
 new clone. The user is asked once."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """The data that a session is opened with."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from north_lsp.agent.approvals.project import ProjectApprovals

@@ -1,5 +1,7 @@
 """Conversations that are opened in another folder than their own: which are refused, which are asked about first."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from north_lsp.agent.log.header import Header

@@ -1,5 +1,7 @@
 """What can be done about a conversation that cannot be continued."""
 
+from __future__ import annotations
+
 from north_lsp.agent.log.header import is_newer
 from north_lsp.storage.conversation import Conversation
 

@@ -1,6 +1,8 @@
 """Puts the secrets of a stored conversation back in place: those that are known, and those that still stand in files
 that the conversation has shown."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice

@@ -1,5 +1,7 @@
 """Asks the user outside of a turn, so that a cancel gives the question up."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

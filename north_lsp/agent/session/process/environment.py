@@ -1,5 +1,7 @@
 """The resources that all sessions of a process share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -32,7 +34,7 @@ class ProcessParts:
     in a thread; `remembered` are the projects whose memory this process has worked on; `switches` notify extensions
     when the user goes to another conversation."""
 
-    load_tools: Callable[[], "Registry"]
+    load_tools: Callable[[], Registry]
     retry: RetrySettings
     abandoned: AbandonedTasks
     switches: Switches
@@ -53,7 +55,7 @@ class Environment:
     settings_file: SettingsFile
     process: ProcessParts
 
-    def masked(self, secrets: Secrets) -> "Environment":
+    def masked(self, secrets: Secrets) -> Environment:
         """Return the same resources with the placeholders of a conversation: its models are never told a secret."""
         return replace(self, models=self.models.masked(secrets))
 
@@ -72,6 +74,6 @@ class Environment:
         """Whether clients are to notify the user."""
         return self.settings.turns.notifications == "on" and not is_off(self.environ, "NORTH_NOTIFICATIONS")
 
-    def of(self, root: Path, is_distrusted: Callable[[], bool]) -> "Environment":
+    def of(self, root: Path, is_distrusted: Callable[[], bool]) -> Environment:
         """Return the environment of a session in a project, whose own settings count unless it is distrusted."""
         return replace(self, settings_file=self.settings_file.of(root, is_distrusted))

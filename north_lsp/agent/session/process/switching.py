@@ -1,6 +1,8 @@
 """Tells the user's extensions that the user goes from one conversation to another: before, when one may keep the
 present one, and after. One that fails or does not answer in time before it keeps it, too."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from north_lsp.agent.ports.extension_events import ExtensionEvents

@@ -1,5 +1,7 @@
 """Shows how a long conversation begins while the rest of it is still being read."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -69,8 +71,8 @@ def _is_prompt(one: Logged) -> bool:
 class _LateTools:
     """The tools, loaded when the first of them is looked for."""
 
-    def __init__(self, load: "Callable[[], Registry]") -> None:
+    def __init__(self, load: Callable[[], Registry]) -> None:
         self._load = load
 
-    def find(self, name: str) -> "Tool | None":
+    def find(self, name: str) -> Tool | None:
         return self._load().find(name)

@@ -1,5 +1,7 @@
 """Shows what another process writes to a conversation, as it comes: entries, and an answer while it arrives."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,7 +29,7 @@ class Shows(Protocol):
         """Show what was stored, with its pictures, and adopt the mode."""
         ...
 
-    async def tools(self) -> "Registry": ...
+    async def tools(self) -> Registry: ...
 
     async def replay(self, show: Show) -> None: ...
 
@@ -92,7 +94,7 @@ class ReadingAlong:
         projection = await self._projected(self._log.path())
         await self._session.show_stored(list(projection.interrupted(still_open)))
 
-    def arrived(self, answer: Logged | None, tools: "Registry") -> list[Event]:
+    def arrived(self, answer: Logged | None, tools: Registry) -> list[Event]:
         """Return what is new of an answer that arrives."""
         if answer is None:
             return []

@@ -1,6 +1,8 @@
 """Shows a stored conversation again, part by part: however long it is, what is shown first does not wait for the rest,
 and only a part of it is in memory."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -24,7 +26,7 @@ Steps = Iterator[tuple[Logged | None, Iterable[Event]]]
 
 async def show_path(
     path: Sequence[Logged],
-    tools: "Registry",
+    tools: Registry,
     find: Find,
     show: Show,
     shown: Sequence[str],

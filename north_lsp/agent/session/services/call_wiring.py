@@ -3,6 +3,8 @@
 Loaded with the first call, and each of its parts with the first call that needs it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from north_lsp.shell.port import Runner
 
 
-def _without_web() -> "WebMeans":
+def _without_web() -> WebMeans:
     from north_lsp.agent.web.means import WebMeans
 
     return WebMeans()
@@ -38,12 +40,12 @@ class SessionTools:
     with; `abandoned` takes over what a cancelled turn cannot wait for, and `has_secret` tells whether arguments have a
     value in them that no model is told."""
 
-    runner: "Callable[[], Runner]"
+    runner: Callable[[], Runner]
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
     has_secret: Callable[[dict[str, object]], bool]
-    web: "Callable[[], WebMeans]" = _without_web
+    web: Callable[[], WebMeans] = _without_web
 
     def services(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> HostServices:
         """Make what calls are carried out with."""
@@ -61,24 +63,24 @@ class _Carriers:
         self._ports = ports
 
     @cached_property
-    def _runner(self) -> "Runner":
+    def _runner(self) -> Runner:
         return self._means.runner()
 
     @cached_property
-    def _quarantine(self) -> "Quarantine":
+    def _quarantine(self) -> Quarantine:
         from north_lsp.agent.shell.quarantine import Quarantine
 
         return Quarantine(self._runner, self._edits)
 
     @cached_property
-    def jobs(self) -> "JobCommands":
+    def jobs(self) -> JobCommands:
         from north_lsp.agent.shell.jobs import JobCommands
 
         artifacts, editor = self._means.artifacts, self._ports.editor
         return JobCommands(self._runner, artifacts, self._reviews, editor, self._quarantine)
 
     @cached_property
-    def shell(self) -> "ShellCommands":
+    def shell(self) -> ShellCommands:
         from north_lsp.agent.shell.approve import CommandApprover
         from north_lsp.agent.shell.change_observer import ChangeObserver
         from north_lsp.agent.shell.execute import CommandExecution
@@ -92,7 +94,7 @@ class _Carriers:
         return ShellCommands(approver, execution, self.jobs, self._quarantine, runner, ports.editor, artifacts)
 
     @cached_property
-    def planning(self) -> "Planning":
+    def planning(self) -> Planning:
         from north_lsp.agent.planning.asking import QuestionAsker
         from north_lsp.agent.planning.goal import GoalKeeper
         from north_lsp.agent.planning.plan import PlanKeeper

@@ -1,5 +1,7 @@
 """What the internal addresses of one conversation lead to."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from north_lsp.agent.log.export import OtherConversations

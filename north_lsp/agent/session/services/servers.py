@@ -1,5 +1,7 @@
 """Gives a session its MCP servers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

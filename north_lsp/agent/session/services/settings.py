@@ -1,5 +1,7 @@
 """The settings that a session goes by: those of the settings file, adopted between two turns."""
 
+from __future__ import annotations
+
 import anyio.to_thread
 
 from north_lsp.agent.costs.limits import Spending

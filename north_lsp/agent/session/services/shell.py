@@ -1,5 +1,7 @@
 """The shell of a session: made from the user's settings when it is first used, and the user's own commands in it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -60,13 +62,13 @@ class SessionShell:
         self._runner: Runner | None = None
 
     @property
-    def runner(self) -> "Runner":
+    def runner(self) -> Runner:
         """What runs commands."""
         if self._runner is None:
             self._runner = self.runner_in(self._settings.workspace)
         return self._runner
 
-    def runner_in(self, workspace: Workspace) -> "Runner":
+    def runner_in(self, workspace: Workspace) -> Runner:
         """Make what runs commands of this session in a workspace: its own, or an agent's."""
         from north_lsp.agent.shell.setup import make_runner
 
@@ -77,7 +79,7 @@ class SessionShell:
         return runner
 
     @cached_property
-    def _own(self) -> "OwnCommands":
+    def _own(self) -> OwnCommands:
         from north_lsp.agent.shell.own_commands import KeptCommands, OwnCommands
 
         kept = KeptCommands(self._log, self._stored.artifacts, self._saved.sync)
@@ -98,7 +100,7 @@ class SessionShell:
         records = self._environment.locations.detached_jobs(project_hash(self._settings.workspace.roots.main))
         return await self.runner.find_detached() if await anyio.to_thread.run_sync(records.is_dir) else []
 
-    def take_over(self, other: "SessionShell") -> None:
+    def take_over(self, other: SessionShell) -> None:
         """Take over the shells, the directory and the jobs of a session that ends and runs no command."""
         if other._runner is not None:
             self.runner.take_over(other._runner)
@@ -123,7 +125,7 @@ class SessionShell:
     async def _unsaved_files(self) -> tuple[str, ...]:
         return await unsaved_files(self._settings.workspace)
 
-    def _tell_of_taken(self, taken: "Sequence[QuarantinedFiles]") -> None:
+    def _tell_of_taken(self, taken: Sequence[QuarantinedFiles]) -> None:
         names = ", ".join(one_line(str(one.path), 200) for one in taken)
         text = (
             f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
@@ -138,7 +140,7 @@ def _has_commands(path: Iterable[Logged]) -> bool:
     )
 
 
-def _resources(stored: Stored, environment: Environment, root: Path) -> "ShellResources":
+def _resources(stored: Stored, environment: Environment, root: Path) -> ShellResources:
     """Return what the shells of a session are made with."""
     from north_lsp.agent.shell.setup import ShellResources
 

@@ -1,5 +1,7 @@
 """What models are told and offered besides the conversation: the system text and the tools."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -47,11 +49,11 @@ class ModelSurroundings:
         self._search = ToolSearch(stored.log)
         self._more: list[Callable[[], Sequence[Tool]]] = []
 
-    def offer(self, more: Callable[[], Sequence["Tool"]]) -> None:
+    def offer(self, more: Callable[[], Sequence[Tool]]) -> None:
         """Offer also these tools, which are made for each turn, on a thread."""
         self._more.append(more)
 
-    async def tools(self) -> "Registry":
+    async def tools(self) -> Registry:
         """Return the tools that the model may be offered."""
         load, workspace = self._environment.process.load_tools, self._settings.workspace
         shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
@@ -63,19 +65,19 @@ class ModelSurroundings:
         settings = self._environment.settings
         gone: tuple[str, ...] = () if settings.planning.todo_enabled else ("todo",)
 
-        def offered() -> "Registry":
+        def offered() -> Registry:
             every = self._all(load, shown, gone).joined([tool for more in self._more for tool in more()])
             return self._search.offered(every, workspace.settings.reading.discovery_threshold)
 
         return await anyio.to_thread.run_sync(offered)
 
-    async def for_agents(self) -> "Registry":
+    async def for_agents(self) -> Registry:
         """Return the tools that agents may be given."""
         load = self._environment.process.load_tools
         shown = ("lsp", "edit_rename_symbol", "edit_format_file") if self.workspace.language is not None else ()
         return await anyio.to_thread.run_sync(self._all, load, shown, ("todo",))
 
-    def _all(self, load: "Callable[[], Registry]", shown: Sequence[str], gone: Sequence[str]) -> "Registry":
+    def _all(self, load: Callable[[], Registry], shown: Sequence[str], gone: Sequence[str]) -> Registry:
         searches, without = offered_of_web(
             self._environment.environ, self._environment.models, self._environment.settings
         )
@@ -96,7 +98,7 @@ class ModelSurroundings:
         rules = TurnRules(self._told.follow, self._told.project.stream_rules, hold)
         return TurnContext(model, system, mode, tools, workspace, settings, rules)
 
-    async def report(self, mode: Mode, history: History) -> "Report":
+    async def report(self, mode: Mode, history: History) -> Report:
         """Add up what the next request has."""
         model, tools = self._choice.model, await self.tools()
         from north_lsp.agent.servers.tool import ServerTool
@@ -105,7 +107,7 @@ class ModelSurroundings:
         report = await self._told.report(model, tools.specs(mode), history.messages(model), servers)
         return replace(report, secrets=state_of(self._secrets.count, is_on=self._secrets.is_on))
 
-    async def exported(self, mode: Mode) -> "Surroundings":
+    async def exported(self, mode: Mode) -> Surroundings:
         """Return what the model is told and offered, for an export."""
         from north_lsp.agent.exports.document import Surroundings
 

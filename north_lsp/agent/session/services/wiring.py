@@ -3,6 +3,8 @@
 Loaded with the first turn: opening a session needs none of it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -69,7 +71,7 @@ class SessionParts:
         compactor = Compactor(log, summarizer, account, sizes, self.ports, context.workspace.roots.roots[0])
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
 
-    def called_commands(self, context: TurnContext, kept: "KeptCommands") -> "CalledCommands":
+    def called_commands(self, context: TurnContext, kept: KeptCommands) -> CalledCommands:
         """Make what runs the commands that templates want the output of, before a turn."""
         from north_lsp.agent.turn.called_commands import CalledCommands
 
@@ -118,10 +120,10 @@ def session_parts(
 
     account = Account(environment.costs, spending, history.usage, ports.editor)
 
-    def services() -> "HostServices":
+    def services() -> HostServices:
         from north_lsp.agent.session.services.call_wiring import SessionTools
 
-        def web() -> "WebMeans":
+        def web() -> WebMeans:
             from north_lsp.agent.web.means import WebMeans
 
             return WebMeans.of(environment.environ, environment.models, log, account)

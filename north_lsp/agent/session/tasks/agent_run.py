@@ -1,6 +1,8 @@
 """One task: an agent's own conversation, in a log of its own, from its prompt to its result. What it changes and runs
 is recorded in the conversation that it works for, and asked about there."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

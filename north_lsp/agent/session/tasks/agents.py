@@ -1,5 +1,7 @@
 """The agents of one conversation: which there are, the tasks that its model gives them, and what comes back."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -57,7 +59,7 @@ class AgentsSession(Protocol):
 class Running:
     """A task of this process: its progress, and the scope that cancels it."""
 
-    progress: "Progress"
+    progress: Progress
     scope: anyio.CancelScope
 
 
@@ -81,7 +83,7 @@ class Agents:
         means.stored.context.more_news = self.take_news
 
     @property
-    def outputs(self) -> "Outputs":
+    def outputs(self) -> Outputs:
         """What agents have handed in."""
         from north_lsp.agent.subagents.outputs import Outputs
 
@@ -93,7 +95,7 @@ class Agents:
         """Read what is at `agent://`. Raises ToolError."""
         return self.outputs.read(address)
 
-    def definitions(self) -> "Definitions":
+    def definitions(self) -> Definitions:
         """Read all definitions. Reads files: for a thread."""
         from north_lsp.agent.context.documents import Place
         from north_lsp.agent.subagents.sources import load_definitions, untrusted
@@ -112,7 +114,7 @@ class Agents:
         waiting = untrusted(self._session.roots) if decided is None else ()
         return replace(known, problems=(*waiting, *known.problems))
 
-    def _offered(self) -> "Sequence[Tool]":
+    def _offered(self) -> Sequence[Tool]:
         from north_lsp.agent.subagents.task import Task
 
         settings = self._means.environment.settings.tasks
@@ -122,7 +124,7 @@ class Agents:
 
     # -- a call ------------------------------------------------------------------------------------------------------
 
-    async def _delegate(self, args: Mapping[str, Any], caller: "Caller") -> "Output":
+    async def _delegate(self, args: Mapping[str, Any], caller: Caller) -> Output:
         from north_lsp.agent.subagents.guards import Asker, Powers
         from north_lsp.tools.registry import Registry
 
@@ -132,7 +134,7 @@ class Agents:
         powers = Powers(caller.mode, Registry(tools), self._session.choice.model)
         return await self._run(args, caller, Asker(powers))
 
-    async def _run(self, args: Mapping[str, Any], caller: "Caller", asker: "Asker") -> "Output":
+    async def _run(self, args: Mapping[str, Any], caller: Caller, asker: Asker) -> Output:
         """Run all tasks of a call; what is wrong with one is reported before any begins. Raises StopTurn, ToolError."""
         from north_lsp.agent.subagents.progress import Board, Progress
         from north_lsp.agent.subagents.request import task_requests
@@ -149,7 +151,7 @@ class Agents:
         outcomes: dict[str, Outcome] = {}
         seconds: dict[str, float] = {}
 
-        async def one(work: "Work", progress: "Progress") -> None:
+        async def one(work: Work, progress: Progress) -> None:
             started = time.monotonic()
             outcomes[progress.id] = await self._done(work, progress, board, asker)
             seconds[progress.id] = time.monotonic() - started
@@ -175,7 +177,7 @@ class Agents:
                     row.state = "cancelled"
         return _output(rows, outcomes, seconds)
 
-    async def _behind(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> None:
+    async def _behind(self, work: Work, progress: Progress, board: Board, asker: Asker) -> None:
         """Do a task while the conversation continues; its result is told to the model with what it is told next. A
         cancel ends it as anything that runs."""
         with self._session.holding() as scope:
@@ -203,7 +205,7 @@ class Agents:
         for id in self.tasks:
             self.cancel(id)
 
-    async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
+    async def _work(self, request: TaskRequest, asker: Asker, known: Definitions) -> Work:
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
         from north_lsp.agent.planning.workflow_hold import hold_on, package_of
         from north_lsp.agent.session.tasks.agent_run import Work
@@ -286,7 +288,7 @@ class Agents:
 
     # -- a task ------------------------------------------------------------------------------------------------------
 
-    async def _done(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> "Outcome":
+    async def _done(self, work: Work, progress: Progress, board: Board, asker: Asker) -> Outcome:
         """Do one task when there is a slot for it. Whatever happens to it happens to it alone. Raises StopTurn."""
         from north_lsp.agent.session.tasks.agent_run import Outcome
         from north_lsp.agent.subagents.desk import Desk
@@ -325,7 +327,7 @@ class Agents:
                 await board.changed()
         return outcome
 
-    async def _timed(self, work: "Work", desk: "Desk", place: "Place") -> "Outcome":
+    async def _timed(self, work: Work, desk: Desk, place: Place) -> Outcome:
         """Do a task in the time that it has. Raises StopTurn."""
         from north_lsp.agent.session.tasks.agent_run import Outcome
 
@@ -335,7 +337,7 @@ class Agents:
             return await self._agent(work, desk, place).run()
         return Outcome("timed_out", f"it did not end within {seconds} seconds")
 
-    async def _isolated(self, work: "Work", desk: "Desk", place: "Place") -> "Outcome":
+    async def _isolated(self, work: Work, desk: Desk, place: Place) -> Outcome:
         """Do a task in a work tree of its own, and have what it changed there reviewed. Raises StopTurn."""
         from north_lsp.agent.session.tasks.agent_run import Outcome
         from north_lsp.agent.session.tasks.isolation import Homecoming
@@ -359,7 +361,7 @@ class Agents:
         except ToolError as error:
             return Outcome("failed", f"it could not begin: {error}")
 
-    def _editor(self, desk: "Desk", *, in_tree: bool = False) -> "AgentEditor":
+    def _editor(self, desk: Desk, *, in_tree: bool = False) -> AgentEditor:
         from north_lsp.agent.subagents.agent_editor import AgentEditor
         from north_lsp.agent.subagents.place import TreeEditor
 
@@ -367,7 +369,7 @@ class Agents:
         means = (desk.progress, desk.board.changed, self._asking, desk.time, self._means.stored.log)
         return kind(self._means.ports.editor, desk.names, *means)
 
-    def _agent(self, work: "Work", desk: "Desk", place: "Place") -> "AgentRun":
+    def _agent(self, work: Work, desk: Desk, place: Place) -> AgentRun:
         from north_lsp.agent.session.tasks.agent_run import AgentRun, Shared
         from north_lsp.agent.subagents.contract import Contract, SubmitResult
         from north_lsp.agent.subagents.guards import Asker
@@ -381,7 +383,7 @@ class Agents:
         if powers.spawns:
             me = Asker(powers, work.agent.name, progress.id, slot, place, contract.schema)
 
-            async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
+            async def delegate(args: Mapping[str, Any], caller: Caller) -> Output:
                 async with slot.lent():
                     return await self._run(args, caller, me)
 
@@ -390,7 +392,7 @@ class Agents:
         choice, runners = self._session.choice, self._runners
         return AgentRun(work, Shared(self._means, place, choice, self._asking, runners), progress, editor, contract)
 
-    def _place(self, asker: "Asker") -> "Place":
+    def _place(self, asker: Asker) -> Place:
         """Return where the agents of an asker work: where it works itself."""
         from north_lsp.agent.subagents.place import Place
 
@@ -406,7 +408,7 @@ class Agents:
 
     # -- looking at them ---------------------------------------------------------------------------------------------
 
-    async def known(self) -> "Definitions":
+    async def known(self) -> Definitions:
         """Read all definitions."""
         return await anyio.to_thread.run_sync(self.definitions)
 
@@ -448,7 +450,7 @@ class Agents:
         return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
 
 
-def _output(rows: "Sequence[Progress]", outcomes: "Mapping[str, Outcome]", seconds: Mapping[str, float]) -> "Output":
+def _output(rows: Sequence[Progress], outcomes: Mapping[str, Outcome], seconds: Mapping[str, float]) -> Output:
     """Make the result of a call: each task with what came of it, and its output as far as there is room."""
     from north_lsp.agent.log.task_rows import task_details
     from north_lsp.agent.subagents.outputs import shortened

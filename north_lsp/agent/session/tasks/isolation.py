@@ -1,6 +1,8 @@
 """What an agent changed in a work tree of its own is proposed to the user as one edit; a package of a workflow only if
 it fits."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 

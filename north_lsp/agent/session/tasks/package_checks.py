@@ -1,6 +1,8 @@
 """The checks of a package before it comes back: the goal's commands run in a work tree that has the user's files as
 they are now and the package's changes, so that nothing is written that breaks what worked."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

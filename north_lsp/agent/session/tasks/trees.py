@@ -1,5 +1,7 @@
 """A work tree for as long as something is done in it; however that ends, the tree is removed."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

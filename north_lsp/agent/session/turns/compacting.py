@@ -1,5 +1,7 @@
 """Has a conversation summarized between two turns, since the user asks for it. A cancel ends that like a turn."""
 
+from __future__ import annotations
+
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -73,6 +75,6 @@ class Compacting:
         except (ValueError, LimitReached, OSError) as error:
             await means.ports.show(Notice("error", f"handoff failed: {error}. This conversation is unchanged"))
 
-    async def _builder(self) -> "RequestBuilder":
+    async def _builder(self) -> RequestBuilder:
         choice, parts = self._session.choice, await self._means.parts()
         return parts.builder(await self._surroundings.context(choice.model, self._session.mode), choice)

@@ -1,5 +1,7 @@
 """Prompts become part of the conversation: stored in the log and shown, with the news that the model needs besides."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 
 import anyio

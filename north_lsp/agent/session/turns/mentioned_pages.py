@@ -1,5 +1,7 @@
 """Pages of the web that a prompt mentions, fetched as the tool `web_fetch` fetches them: with the same questions."""
 
+from __future__ import annotations
+
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.turns.model_turns import TurnMeans

@@ -1,5 +1,7 @@
 """Turns of a model: begun with what holds for them, and kept when they have ended."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import field
@@ -47,9 +49,9 @@ class TurnMeans:
     spending: Spending
     ports: Ports
     saved: SavedConversation
-    _parts: "SessionParts | None" = field(default=None, init=False)
+    _parts: SessionParts | None = field(default=None, init=False)
 
-    async def parts(self) -> "SessionParts":
+    async def parts(self) -> SessionParts:
         """Return the parts that turns share; their modules are loaded with the first turn."""
         if self._parts is None:
             await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.services.wiring")
@@ -132,7 +134,7 @@ class ModelTurns:
             duration, state = round((anyio.current_time() - started) * 1000), status.current
             diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
 
-    async def _called(self, wanted: TemplateTurn, parts: "SessionParts", context: TurnContext) -> Stopped | None:
+    async def _called(self, wanted: TemplateTurn, parts: SessionParts, context: TurnContext) -> Stopped | None:
         """Run the commands that the templates of the turn want the output of; return how the turn has ended if the user
         stops it there."""
         means = self._means

@@ -1,6 +1,8 @@
 """What is done before a turn: settings that have changed are adopted, what a killed process left is recovered, and
 rules and context files are read."""
 
+from __future__ import annotations
+
 import anyio
 import anyio.to_thread
 

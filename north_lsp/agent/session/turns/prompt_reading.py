@@ -1,5 +1,7 @@
 """Reads what prompts mention and attach: files, internal addresses, servers' resources, pages."""
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable
 
 from north_lsp.agent.context.mentions import with_mentions

@@ -1,5 +1,7 @@
 """The prompts of a session on their way to a turn: queued, delivered, or back with the user."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 

@@ -1,5 +1,7 @@
 """What a template that a prompt calls wants of its turn: a model, that nothing is changed, only some tools."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -80,7 +82,7 @@ class TemplateTurn:
         return replace(context, tools=tools.without(*(one.name for one in tools.tools() if one.name not in kept)))
 
 
-def _chosen(words: Sequence[str], tools: Sequence["Tool"]) -> tuple[set[str], list[str]]:
+def _chosen(words: Sequence[str], tools: Sequence[Tool]) -> tuple[set[str], list[str]]:
     from north_lsp.agent.subagents.tool_words import NEVER, chosen_tools
 
     found, unknown = chosen_tools(words, tools)

@@ -1,5 +1,7 @@
 """Works off the queued prompts of a session, turn by turn."""
 
+from __future__ import annotations
+
 import anyio
 
 from north_lsp.agent.edits.gate import TurnGate
