@@ -1,5 +1,5 @@
 """Measures preparing, showing and applying edits: one in a file of 10,000 lines, 50 and 200 files at once, one in a
-file of 5 MB."""
+file of 5 MB; and how long a client waits for a proposal of 200 files, for its being applied, and for its undo."""
 
 import argparse
 import asyncio
@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.turns import Client, Model, call, say
 from north_lsp.workspace.edit.diff import unified
 from tests.support.edits import World
 
 ROUNDS = 15
+TURNS = 5
 AIMS = {"1 edit, 10,000 lines": 15, "50 files": 150, "200 files": 800, "1 edit, 5 MB": 150}
 
 
@@ -47,13 +49,17 @@ async def _batch(world: World, round_: int) -> None:
     await _edit(world, "edit_apply_batch", {"edits": edits})
 
 
-async def _patch(world: World, round_: int) -> None:
+def _patch_of_200(round_: int) -> str:
     words = ("compute(30, ", "changed(30, ")
     old, new = words if round_ % 2 == 0 else words[::-1]
     rest = f"{30 * 7919 % 1000})"
     hunk = f"@@\n-    value_30 = {old}{rest}\n+    value_30 = {new}{rest}\n"
     files = "".join(f"*** Update File: f{number}.py\n{hunk}" for number in range(200))
-    await _edit(world, "edit_patch", {"patch": f"*** Begin Patch\n{files}*** End Patch\n"})
+    return f"*** Begin Patch\n{files}*** End Patch\n"
+
+
+async def _patch(world: World, round_: int) -> None:
+    await _edit(world, "edit_patch", {"patch": _patch_of_200(round_)})
 
 
 def cases(world: World) -> dict[str, Callable[[int], Awaitable[None]]]:
@@ -69,6 +75,44 @@ def cases(world: World) -> dict[str, Callable[[int], Awaitable[None]]]:
         "200 files": lambda round_: _patch(world, round_),
         "1 edit, 5 MB": lambda round_: _one(world, "big.py", middle, round_),
     }
+
+
+class _Approving(Client):
+    """A client that accepts whatever it is asked, and notes when."""
+
+    asked_at = 0.0
+    choice = "allow_once"
+
+    def asked(self) -> None:
+        self.asked_at = time.perf_counter()
+
+
+def whole_turns(folder: Path) -> list[tuple[float, float, float]]:
+    """Return the milliseconds that a client waits for the question about 200 files, from there until the turn is over,
+    and for the undo of it, for some rounds in one conversation."""
+    (folder / "project").mkdir()
+    for number in range(200):
+        (folder / "project" / f"f{number}.py").write_text(_lines(200))
+    model = Model()
+    server = _Approving(folder, model.url, {"edits.variant": "patch"})
+    rows = []
+    try:
+        session = server.new_session(folder / "project")
+        for first in range(0, 200, 25):  # what was not read cannot be changed
+            reads = [call("read_file", f"toolu_{number}", path=f"f{number}.py") for number in range(first, first + 25)]
+            model.answers = iter([*reads, say("Read.")])
+            server.prompt(session)
+        for _ in range(TURNS):
+            model.answers = iter([call("edit_patch", patch=_patch_of_200(0)), say("Done.")])
+            began = time.perf_counter()
+            took = server.prompt(session)
+            shown = (server.asked_at - began) * 1000
+            assert "changed(30, " in (folder / "project" / "f199.py").read_text()
+            rows.append((shown, took - shown, server.prompt(session, "/undo")))
+            assert "changed(30, " not in (folder / "project" / "f199.py").read_text()
+    finally:
+        server.stop()
+    return rows
 
 
 async def _measure(case: Callable[[int], Awaitable[None]]) -> list[float]:
@@ -96,6 +140,13 @@ def main() -> None:
             print(f"{name:<24}{min(times):>8.1f}{statistics.median(times):>8.1f}{max(times):>8.1f}{AIMS[name]:>8}")
             if options.profile:
                 pstats.Stats(profile).sort_stats("cumulative").print_stats(25)
+    with tempfile.TemporaryDirectory() as folder:
+        waits = whole_turns(Path(folder))
+    names = ("200 files: until asked", "200 files: applied", "200 files: undone")
+    for name, times in zip(names, map(list, zip(*waits, strict=True)), strict=True):
+        print(f"{name:<24}{min(times):>8.1f}{statistics.median(times):>8.1f}{max(times):>8.1f}")
+    together = statistics.median(sum(row) for row in waits)
+    print(f"{'200 files: all of it':<24}{'':>8}{together:>8.1f}{'':>8}{1000:>8}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Measures the time from spawn to the answer to `initialize`, to the first session, to the offline model's first text
 and its first answer, each asked for at once; and the processor time until then, which other work on the machine
-changes less."""
+changes less. Memory is the proportional set size, of a server that nobody has asked anything and of one that has
+searched."""
 
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROUNDS = 10
+IDLE_SECONDS = 4
 _ALONE = {"NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}  # no request or question beside those that are timed
 
 
@@ -21,6 +23,7 @@ class Server:
 
     def __init__(self, protocol: str, folder: Path, more: dict[str, str] | None = None) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_"))}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users have byte code after the first start
         folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
         self.protocol = protocol
         self.started = time.perf_counter()
@@ -104,8 +107,21 @@ def measure(protocol: str, folder: Path) -> dict[str, float]:
             rows[f"{name} (its own time)"] = server.elapsed() - before
             if server.first_text is not None and "first text" not in rows:
                 rows["first text"], rows["first text, processor"] = server.first_text
-        rows["memory, MB"] = server.memory()
+        rows["memory after two searches, MB"] = server.memory()
         return rows
+    finally:
+        server.stop()
+
+
+def idle_memory(protocol: str, folder: Path) -> float:
+    """Return the memory of a server with a session that nobody has asked anything, once it has warmed up, in MB."""
+    server = Server(protocol, folder)
+    try:
+        options = {"north": {"acp": True}}
+        server.call("initialize", {"protocolVersion": 1, "capabilities": {}, "initializationOptions": options})
+        server.call("session/new", {"cwd": str(folder), "mcpServers": []})
+        time.sleep(IDLE_SECONDS)
+        return server.memory()
     finally:
         server.stop()
 
@@ -114,12 +130,14 @@ def main() -> None:
     print(f"{'since spawn, ms':<34}{'min':>8}{'median':>8}{'max':>8}")
     for protocol in ("acp", "lsp"):
         with tempfile.TemporaryDirectory() as folder:
+            idle = idle_memory(protocol, Path(folder))  # the first start: it writes what the others read
             rounds = [measure(protocol, Path(folder)) for _ in range(ROUNDS)]
         for name in rounds[0]:
             values = [row[name] for row in rounds]
             print(
                 f"{protocol + ': ' + name:<34}{min(values):>8.0f}{statistics.median(values):>8.0f}{max(values):>8.0f}"
             )
+        print(f"{protocol + ': memory when idle, MB':<34}{idle:>16.0f}")
 
 
 if __name__ == "__main__":

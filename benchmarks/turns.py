@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -57,13 +57,18 @@ def say(*pieces: str) -> bytes:
     return _stream(_text(pieces), reason="end_turn")
 
 
+def call(tool: str, id: str = "toolu_1", **arguments: object) -> bytes:
+    """Return an answer that calls a tool."""
+    block = {"type": "tool_use", "id": id, "name": tool, "input": {}}
+    start = _event("content_block_start", index=0, content_block=block)
+    written = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
+    delta = _event("content_block_delta", index=0, delta=written)
+    return _stream(start, delta, _event("content_block_stop", index=0), reason="tool_use")
+
+
 def read(number: int) -> bytes:
     """Return an answer that reads part of a file."""
-    block = {"type": "tool_use", "id": f"toolu_{number}", "name": "read_file", "input": {}}
-    arguments = json.dumps({"path": "a.py", "startLine": number + 1, "endLine": number + 40})
-    start = _event("content_block_start", index=0, content_block=block)
-    delta = _event("content_block_delta", index=0, delta={"type": "input_json_delta", "partial_json": arguments})
-    return _stream(start, delta, _event("content_block_stop", index=0), reason="tool_use")
+    return call("read_file", f"toolu_{number}", path="a.py", startLine=number + 1, endLine=number + 40)
 
 
 def create(*pieces: str) -> bytes:
@@ -129,24 +134,34 @@ class Model:
 class Client(Server):
     """A server that uses the scripted model."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    choice = "reject_once"
+    """What is answered when North asks."""
+
+    def __init__(self, folder: Path, url: str, settings: Mapping[str, object] | None = None) -> None:
         (folder / "config").mkdir(exist_ok=True)
-        (folder / "config" / "config.json").write_text('{"selectedModel": "haiku-4-5"}')
+        written = {"selectedModel": "haiku-4-5", **(settings or {})}
+        (folder / "config" / "config.json").write_text(json.dumps(written))
         super().__init__("acp", folder, {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": url})
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         self.initialized = self.elapsed()
 
     def read(self) -> dict[str, Any]:
-        """Return the next message, rejecting whatever North asks."""
+        """Return the next message, answering whatever North asks."""
         message = super().read()
         if "id" in message and "method" in message:
-            result = {"outcome": {"outcome": "selected", "optionId": "reject_once"}}
+            self.asked()
+            options = message["params"].get("options", ())
+            chosen = next((row["optionId"] for row in options if row["kind"] == self.choice), self.choice)
+            result = {"outcome": {"outcome": "selected", "optionId": chosen}}
             assert self.process.stdin is not None
             self.process.stdin.write(
                 json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode() + b"\n"
             )
             self.process.stdin.flush()
         return message
+
+    def asked(self) -> None:
+        """Take note of a question."""
 
     def new_session(self, folder: Path) -> str:
         return str(self.call("session/new", {"cwd": str(folder), "mcpServers": []})["sessionId"])

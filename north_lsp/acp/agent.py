@@ -18,7 +18,6 @@ from north_lsp.acp import v1
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.editor_servers import EditorServers
 from north_lsp.acp.held_notices import HeldNotices, holds_notices
-from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
 from north_lsp.acp.opening import OPENING, Openings
@@ -29,14 +28,10 @@ from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.servers import take_servers
 from north_lsp.acp.settings_watch import watch_settings
 from north_lsp.agent.log.header import EditorName
-from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.factory import Defaults, SessionFactory
-from north_lsp.agent.session.opening.moved_folders import MovedFolders
 from north_lsp.agent.session.opening.other_folders import OtherProject, UnlikeFolder
-from north_lsp.agent.session.process.environment import Environment
 from north_lsp.agent.session.process.switching import Reason, Switch, SwitchKept
-from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.rpc.messages import (
@@ -47,9 +42,7 @@ from north_lsp.rpc.messages import (
     RpcError,
     invalid_params,
 )
-from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
-from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.workspace.paths import Roots
 
 OWN = frozenset({"authenticate", "initialize", "logout", "mcp/message"})
@@ -57,7 +50,14 @@ OWN_BEGINNINGS = ("_", "auth/", "providers/", "session/")
 """The methods that are ACP's on any connection, and how the others of them begin."""
 
 if TYPE_CHECKING:
+    from north_lsp.acp.initialize import Client
+    from north_lsp.agent.ports.editor import OpenTexts
     from north_lsp.agent.session.library.conversations import Conversations
+    from north_lsp.agent.session.opening.moved_folders import MovedFolders
+    from north_lsp.agent.session.process.environment import Environment
+    from north_lsp.agent.session.session import Session
+    from north_lsp.rpc.peer import Call, Handler, Peer
+    from north_lsp.storage.diagnostics_log import DiagnosticsLog
 
 _UNSENT_LENGTH = 2000
 
@@ -84,7 +84,6 @@ class AcpAgent:
         named = EditorName(client.name, client.version) if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
         self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
-        self._moved_folders = MovedFolders(environment.locations)
         self._editor_servers = EditorServers(peer)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
@@ -119,6 +118,12 @@ class AcpAgent:
         from north_lsp.agent.session.library.conversations import Conversations
 
         return Conversations(self._environment.locations)
+
+    @cached_property
+    def _moved_folders(self) -> MovedFolders:
+        from north_lsp.agent.session.opening.moved_folders import MovedFolders
+
+        return MovedFolders(self._environment.locations)
 
     def _handler(self, method: str) -> Handler | None:
         """Return what answers a request. The methods that no conversation needs in order to begin are loaded with the
@@ -340,7 +345,7 @@ class AcpAgent:
         unsent: Sequence[QueuedPromptText] = (),
         more: Callable[[], Sequence[Event]] = tuple,
     ) -> None:
-        session.remembering.shown_in(read.north_text(params, "windowId"))
+        session.window = read.north_text(params, "windowId") or session.window
         of_servers = take_servers(session, params, self._editor_servers)
 
         async def announce() -> None:

@@ -3,8 +3,8 @@ others."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
-from uuid import uuid4
 
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.events import CompactionChanged
@@ -38,7 +38,7 @@ def notice(level: str, text: str, client: Client) -> dict[str, Any]:
     if client.shows_notices:
         return {"sessionUpdate": "notice", "severity": level, "title": told}
     content = {"type": "text", "text": f"*{told}*\n\n"}
-    return {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": f"notice-{uuid4()}"}
+    return {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": f"notice-{os.urandom(16).hex()}"}
 
 
 def failure_in_words(event: CompactionChanged) -> str:

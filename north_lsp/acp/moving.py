@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from north_lsp.acp.initialize import Client
-from north_lsp.agent.ports.editor import UserInterface
+from typing import TYPE_CHECKING
+
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.session.opening.moved_folders import MovedFolders
 from north_lsp.agent.session.opening.other_folders import UnlikeFolder, is_agreed
 from north_lsp.agent.session.process.asking import Questions
-from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RpcError
+
+if TYPE_CHECKING:
+    from north_lsp.acp.initialize import Client
+    from north_lsp.agent.ports.editor import UserInterface
+    from north_lsp.agent.session.opening.moved_folders import MovedFolders
+    from north_lsp.agent.session.session import Session
 
 
 async def tell_of_moved_folder(moved: MovedFolders, session: Session, client: Client, editor: UserInterface) -> None:

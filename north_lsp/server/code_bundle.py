@@ -61,10 +61,12 @@ class _Loader(SourceFileLoader):
 
 
 class CodeBundle:
-    """Finds modules whose code is in the file `path`; for `sys.meta_path`."""
+    """Finds modules whose code is in the file `path`; for `sys.meta_path`. What is loaded by now stays out of it: a
+    process may have begun with something else."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._loaded_before = frozenset(sys.modules)
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
         self._early_size = 0
@@ -135,7 +137,8 @@ class CodeBundle:
         `early` into one piece. Raises OSError."""
         self._early = []  # what nobody has imported by now need not be kept
         kept = {name: entry for name, entry in self._entries.items() if _holds(entry)}
-        new = dict(_loaded(kept.keys()))
+        early = set(early) - self._loaded_before
+        new = dict(_loaded(kept.keys() | self._loaded_before))
         late = [name for name, entry in kept.items() if name in early and not entry.is_early]
         if len(new) + len(late) < _WORTH_WRITING:
             return

@@ -57,25 +57,24 @@ from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import Pipe, descriptor_pipe
 from north_lsp.server import lingering
+from north_lsp.server.allocator import share_allocator
 from north_lsp.server.code_bundle import write_code_bundle
 from north_lsp.server.ending import Ending
 from north_lsp.server.garbage import resume_collector
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
-from north_lsp.server.telemetry import MISSING, NO_ENDPOINT, Exported, endpoint_of
 from north_lsp.server.timing import StartTimes, is_wanted, watch_loop
 from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.edit_settings import EditVariant
-from north_lsp.storage.janitor import clear_daily
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note_problem, take_notes
-from north_lsp.storage.search import Search
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_file import SettingsFile
 
 if TYPE_CHECKING:
+    from north_lsp.server.telemetry import Exported
     from north_lsp.tools.registry import Registry
 
 
@@ -221,8 +220,12 @@ def _secrets(
 def _telemetry(settings: Settings, environ: Mapping[str, str]) -> tuple[Exported | None, list[str]]:
     """Begin to send telemetry, if the user wants that. Returns also what is missing for it."""
     wanted = settings.telemetry
-    if not wanted.enabled or (endpoint := endpoint_of(wanted.endpoint, environ)) is None:
-        return None, [NO_ENDPOINT] if wanted.enabled else []
+    if not wanted.enabled:
+        return None, []
+    from north_lsp.server.telemetry import MISSING, NO_ENDPOINT, Exported, endpoint_of
+
+    if (endpoint := endpoint_of(wanted.endpoint, environ)) is None:
+        return None, [NO_ENDPOINT]
     try:
         return Exported(endpoint), []
     except ImportError:
@@ -233,6 +236,8 @@ async def _clear_away(locations: Locations, settings: Settings, diagnostics: Dia
     """Remove what is no longer needed, some seconds after the start so as not to slow it down; most of it once a
     day."""
     await anyio.sleep(_CLEAR_AFTER_SECONDS)
+    from north_lsp.storage.janitor import clear_daily
+
     if await anyio.to_thread.run_sync(locations.work_trees.is_dir):
         from north_lsp.agent.subagents.work_tree import clear_left_trees
 
@@ -245,6 +250,8 @@ async def fill_search(locations: Locations, after: float = _CLEAR_AFTER_SECONDS)
     """Read the words of conversations that were changed without this process, in portions that leave room for a turn.
     Whatever is in the way is met again by the next search."""
     await anyio.sleep(after)
+    from north_lsp.storage.search import Search
+
     search = Search(locations)
     with contextlib.suppress(OSError):
         while not await anyio.to_thread.run_sync(search.fill, _PORTION_SECONDS, abandon_on_cancel=True):
@@ -307,6 +314,7 @@ async def _warm_up(
     try:
         early = frozenset(sys.modules)
         await anyio.sleep(_WARM_UP_AFTER_SECONDS)
+        await anyio.to_thread.run_sync(share_allocator, abandon_on_cancel=True)
         await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
         await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.services.wiring", abandon_on_cancel=True)
         times.reached("tools")

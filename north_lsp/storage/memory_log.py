@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -78,6 +77,8 @@ class MemoryLog:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+        import shutil
+
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 

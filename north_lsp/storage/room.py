@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from pathlib import Path
 
 RESERVED_BYTES = 32 * 1024 * 1024
@@ -16,6 +15,8 @@ def has_room(folder: Path) -> bool:
     folder may not exist yet."""
     try:
         existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+        import shutil
+
         usage = shutil.disk_usage(existing)
         return usage.total == 0 or usage.free > RESERVED_BYTES  # some network folders say 0
     except OSError:

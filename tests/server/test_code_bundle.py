@@ -170,6 +170,28 @@ def test_little_that_is_new_is_not_worth_it(installed: Installed) -> None:
     assert installed.path.stat().st_mtime_ns == before
 
 
+def test_what_a_process_has_loaded_before_stays_out(installed: Installed) -> None:
+    installed.path.unlink()
+    installed.start_without()
+    installed.import_all()
+    bundle = CodeBundle(installed.path)
+    bundle.write(EARLY)
+    assert not installed.path.exists()
+
+
+def test_what_was_left_half_written_is_removed(installed: Installed) -> None:
+    old, new = (installed.path.with_name(f"{installed.path.name}.{number}") for number in (1, 2))
+    old.write_bytes(b"half")
+    new.write_bytes(b"half")
+    os.utime(old, (1_700_000_000, 1_700_000_000))
+    installed.path.unlink()
+    installed.start()
+    installed.import_all()
+    write_code_bundle(EARLY)
+    assert not old.exists()
+    assert new.exists()
+
+
 def test_nothing_is_written_where_python_writes_no_byte_code(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

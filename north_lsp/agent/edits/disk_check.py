@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.apply.apply import apply
 from north_lsp.workspace.apply.open_folders import ensure_own
 from north_lsp.workspace.edit.diff import make_change, make_deletion
 from north_lsp.workspace.edit.editor_result import is_same
@@ -44,7 +43,7 @@ def restore(change: FileChange) -> None:
         return
     found = disk.text if disk is not None else None
     back = make_change(change.path, change.relative, found, change.old_text or "", change.text_encoding)
-    apply([back], Roots.of(change.path.parent))
+    _apply(back, Roots.of(change.path.parent))
 
 
 def ensure_unchanged(change: FileChange) -> None:
@@ -76,7 +75,7 @@ def ensure_on_disk(change: FileChange) -> None:
     ToolError."""
     if not os.path.lexists(change.path):
         with suppress(ToolError):  # the editor has saved it at this very moment
-            apply([change], Roots.of(change.path.parent))
+            _apply(change, Roots.of(change.path.parent))
     if disk_text(change.path) is None:
         raise ToolError("IO_ERROR", f"{change.relative} was not written to the disk", "tell the user")
 
@@ -89,4 +88,10 @@ def remove_created(path: Path, relative: str, text: str | None) -> None:
     disk = read_text(path)
     if text is None or not (is_same(disk.text, text) or text.startswith(disk.text)):
         raise ToolError("STALE", f"{relative} has another text than the editor was given", "read it")
-    apply([make_deletion(path, relative, disk.text, disk.form)], Roots.of(path.parent))
+    _apply(make_deletion(path, relative, disk.text, disk.form), Roots.of(path.parent))
+
+
+def _apply(change: FileChange, roots: Roots) -> None:
+    from north_lsp.workspace.apply.apply import apply
+
+    apply([change], roots)

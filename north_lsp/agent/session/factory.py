@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from north_lsp import __version__
-from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.chosen import chosen_on
@@ -56,6 +56,9 @@ from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.agent.context.conversation_context import ConversationContext
 
 
 @dataclass(frozen=True)
@@ -248,13 +251,18 @@ class SessionFactory:
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         diagnostics = Diagnostics(self._log, conversation.id, conversation.masked)
         surroundings = (environment.locations, environment.environ, environment.settings_file.current)
-        context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
+
+        def new_context() -> ConversationContext:
+            from north_lsp.agent.context.conversation_context import ConversationContext
+
+            return ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
+
         entries, format = len(log.path()), log.header.former_format
         diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)
         queue = log.queue() if held is None else []
-        stored = Stored(log, approvals, checkpoints, context, secrets, artifacts, queue)
+        stored = Stored(log, approvals, checkpoints, new_context, secrets, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
         start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

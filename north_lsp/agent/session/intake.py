@@ -35,10 +35,16 @@ class PromptedSession(Protocol):
     mode: Mode
     queue: PromptQueue
     left_turn: LeftTurn
-    learning: Learning
-    memory: Memory
-    remembering: Remembering
     sharing: Sharing
+
+    @property
+    def learning(self) -> Learning: ...
+
+    @property
+    def memory(self) -> Memory: ...
+
+    @property
+    def remembering(self) -> Remembering: ...
 
     @property
     def is_closed(self) -> bool: ...

@@ -15,76 +15,52 @@ import anyio.to_thread
 
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.costs.limits import Spending
-from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.context import context_of
-from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.messages import PromptEntry, Words
 from north_lsp.agent.log.projection import mode_shown
-from north_lsp.agent.log.queued import QueuedRow
 from north_lsp.agent.log.seen_files import sightings_of
-from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.planning.todo import TodoKeeper
-from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.running_calls import RunningCalls
-from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.secrets.notice import secrets_notice
-from north_lsp.agent.session.commands.slash_commands import SlashCommands
-from north_lsp.agent.session.completion.mentioning import Mentioning
-from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.ending import Ending
 from north_lsp.agent.session.goal_and_work import GoalAndWork
-from north_lsp.agent.session.intake import PromptIntake
-from north_lsp.agent.session.keeping.remembering import Remembering
 from north_lsp.agent.session.keeping.saved import SavedConversation
-from north_lsp.agent.session.learning.learning import Learning
-from north_lsp.agent.session.learning.memory import Memory
-from north_lsp.agent.session.learning.memory_notes import MemoryNotes
-from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.on_demand import OnDemand
 from north_lsp.agent.session.opening.left_turn import LeftTurn
-from north_lsp.agent.session.opening.opened import Start, Stored
 from north_lsp.agent.session.opening.read_only import way_out
 from north_lsp.agent.session.process.asking import Questions
-from north_lsp.agent.session.process.environment import Environment
-from north_lsp.agent.session.replay.replay import Show, show_path
 from north_lsp.agent.session.running_work import RunningWork
 from north_lsp.agent.session.services.known_addresses import known_addresses
 from north_lsp.agent.session.services.servers import end_together, session_servers
 from north_lsp.agent.session.services.settings import SessionSettings
 from north_lsp.agent.session.services.shell import SessionShell
-from north_lsp.agent.session.services.surroundings import ModelSurroundings
 from north_lsp.agent.session.sharing import Sharing
-from north_lsp.agent.session.tasks.agents import Agents
-from north_lsp.agent.session.turns.delivery import PromptDelivery
-from north_lsp.agent.session.turns.model_turns import ModelTurns, TurnMeans
-from north_lsp.agent.session.turns.preparing import Preparation
-from north_lsp.agent.session.turns.prompt_reading import PromptReader
-from north_lsp.agent.session.turns.prompts import Prompts, UnsentPrompts
-from north_lsp.agent.session.turns.turns import Turns
-from north_lsp.agent.templates.conversation_templates import ConversationTemplates
-from north_lsp.agent.turn.history import History
+from north_lsp.agent.session.turns.unsent import UnsentPrompts
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.agent.turn.retry import RetryControl
-from north_lsp.slash.registry import Commands
-from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.settings import SECRETS
-from north_lsp.vocabulary import Mode
 from north_lsp.workspace.project_root import project_hash
-from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
-    from north_lsp.agent.session.commands.python_commands import PythonCommands
+    from north_lsp.agent.edits.undo import Plan, UndoHistory
+    from north_lsp.agent.log.entries import Logged
+    from north_lsp.agent.log.queued import QueuedRow
+    from north_lsp.agent.log.unfinished import Unfinished
+    from north_lsp.agent.planning.todo import TodoKeeper
+    from north_lsp.agent.ports.diagnostics import Diagnostics
+    from north_lsp.agent.ports.editor import Editor
+    from north_lsp.agent.session.opening.opened import Start, Stored
+    from north_lsp.agent.session.process.environment import Environment
+    from north_lsp.agent.session.replay.replay import Show
     from north_lsp.shell.jobs import Jobs
-    from north_lsp.slash.host import Host
-    from north_lsp.tools.base import Tool
+    from north_lsp.storage.artifacts import Artifacts
     from north_lsp.tools.registry import Registry
+    from north_lsp.vocabulary import Mode
+    from north_lsp.workspace.workspace import Workspace
 
 
 class Session(OnDemand):
@@ -99,23 +75,15 @@ class Session(OnDemand):
         environment: Environment,
         diagnostics: Diagnostics,
     ) -> None:
-        conversation, log, checkpoints = stored.conversation, stored.log, stored.checkpoints
+        conversation, log = stored.conversation, stored.log
+        self._stored = stored
         self._conversation = conversation
         self._log = log
+        self._checkpoints = stored.checkpoints
+        self._environment = environment
+        self._diagnostics = diagnostics
         self.mode = start.mode
-        self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
-        commands = Commands(secret_settings=SECRETS)
-        self.templates = ConversationTemplates(
-            workspace,
-            environment.locations,
-            environment.environ,
-            stored.approvals.trust,
-            commands,
-            lambda: environment.settings.context,
-        )
-        stored.context.skills, stored.context.more_rules = self.templates.skills_for_model, self.templates.news_for
-        self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self.goal_and_work = GoalAndWork(log, guarded.show)
@@ -129,59 +97,35 @@ class Session(OnDemand):
             self.running_calls,
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
-        stored.context.servers = self.servers.instructions
+        self.servers.on_prompts = self._offer_prompts
         project = project_hash(workspace.roots.main)
-        addresses = known_addresses(stored, environment, project, self.templates, self.servers, self._read_agent)
+        addresses = known_addresses(
+            stored, environment, project, lambda: self.templates, self.servers, self._read_agent
+        )
         workspace = replace(workspace, addresses=addresses)
         stored.secrets.on_news = secrets_notice(self._editor.show)
-        self._environment = environment
-        self.configuration = Configuration(environment.settings_file)
-        known, history = environment.models, self._history
+        known = environment.models
         self.choice = ModelChoice(
-            start.model, known, lambda: environment.settings, log, self._editor, history.usage, start.allowed
+            start.model, known, lambda: environment.settings, log, self._editor, self._usage, start.allowed
         )
         self.choice.note(start.notices)
         self.approvals = SessionApprovals(stored.approvals, self._editor, self.servers.follow_trust)
-        self._checkpoints = checkpoints
-        self._diagnostics = diagnostics
-        self._artifacts = stored.artifacts
         self.questions = Questions(self._editor)
         self.moved_to: Path | None = None
+        self.window: str | None = None
+        """The editor window that shows the session, if the client has said."""
         self.replaying = anyio.Lock()
         self.sharing = Sharing(self, log, self._editor.show)
         self.retry_control = RetryControl(environment.process.retry)
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
-        limits, today = environment.settings.turns, environment.costs.today
-        spending = Spending(self._editor, limits.session_limit_usd, limits.day_limit_usd, today)
-        self._settings = SessionSettings(environment, workspace, self.queue, spending, self._editor)
-        self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
-        reader = PromptReader(self._settings, checkpoints.keep, self.servers.attach, self._mentioned_page)
-        self._delivery = PromptDelivery(
-            stored, self.queue, reader, self.choice, self._editor, self.saved, self.templates
-        )
-        self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
-        self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
-        self._surroundings.offer(self._skill_tools)
-        self._slash = SlashCommands(
-            log, self._editor, self._slash_host, self.templates, commands, self._python_commands
-        )
-        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers, self.questions.waiting)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
+        limits, today = environment.settings.turns, environment.costs.today
+        self._spending = Spending(self._editor, limits.session_limit_usd, limits.day_limit_usd, today)
+        self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        extensions, shell = environment.extensions, self._shell
-        notes = MemoryNotes(stored, environment, self.questions, project)
-        ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions, notes.remember)
-        self._preparation = Preparation(self._settings, stored, shell, self.choice, self._delivery, self.servers, ports)
-        prompts = Prompts(self.queue, self._delivery, self.unsent)
-        self._means = means = TurnMeans(stored, history, shell, environment, spending, ports, self.saved)
-        models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
-        self.learning = Learning(self, means, self._surroundings)
-        self.agents = Agents(self, means, self._surroundings)
-        self.memory = Memory(self, means)
-        turns = Turns(prompts, self._preparation, models, shell, self.left_turn, work.gate, ports)
-        self.intake = PromptIntake(self, log, self._slash, shell, turns, work, environment)
-        end_processes = partial(end_together, shell, self.servers)
+        end_processes = partial(end_together, self._shell, self.servers)
         self._ending = Ending(conversation, work, self.saved, end_processes, environment.process.abandoned, diagnostics)
 
     @property
@@ -245,7 +189,10 @@ class Session(OnDemand):
 
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
-        return self._history.usage(self.choice.model.window)
+        return self._usage(self.choice.model.window)
+
+    def _usage(self, window: int) -> UsageChanged | None:
+        return self._history.usage(window)
 
     async def tell_settings_problems(self) -> None:
         """Tell what is newly wrong in the settings."""
@@ -354,28 +301,11 @@ class Session(OnDemand):
         for event in events:
             await self._editor.show(event)
 
-    def _slash_host(self) -> Host:
-        from north_lsp.agent.session.commands.slash_host import SessionHost
-
-        return SessionHost(self, self._log, self._editor, self._environment)
-
-    def _python_commands(self) -> PythonCommands:
-        from north_lsp.agent.session.commands.python_commands import PythonCommands
-
-        return PythonCommands(self, self._log, self._editor, self._environment.locations)
-
-    async def _mentioned_page(self, address: str) -> str:
-        from north_lsp.agent.session.turns.mentioned_pages import MentionedPages
-
-        return await MentionedPages(self._log, self._means, self._environment).read(address)
+    async def _offer_prompts(self) -> None:
+        await self._slash.offer_prompts(self.servers, self.questions.waiting)
 
     def _read_agent(self, address: str) -> str:
         return self.agents.read(address)
-
-    def _skill_tools(self) -> Sequence[Tool]:
-        from north_lsp.agent.templates.active_skill import skill_tools
-
-        return skill_tools(self._log, self.templates)
 
     async def tools(self) -> Registry:
         """Return the tools that the model may be offered."""
@@ -400,6 +330,8 @@ class Session(OnDemand):
     @property
     def todo(self) -> TodoKeeper:
         """The todo list."""
+        from north_lsp.agent.planning.todo import TodoKeeper
+
         return TodoKeeper(self._log, self._editor.show)
 
     @property
@@ -414,15 +346,19 @@ class Session(OnDemand):
     @property
     def artifacts(self) -> Artifacts | None:
         """The full outputs of the conversation's calls."""
-        return self._artifacts
+        return self._stored.artifacts
 
     async def look(self, tool: str, arguments: Mapping[str, object]) -> str:
         """Run a tool that only reads, for the client itself. Raises ToolError."""
+        from north_lsp.agent.session.looking import look
+
         return await look(tool, arguments, await self.tools(), self._workspace)
 
     @property
     def undo_history(self) -> UndoHistory:
         """The changes that can be undone; `take_back` writes a plan of it."""
+        from north_lsp.agent.edits.undo import UndoHistory
+
         return UndoHistory(self._checkpoints, self._workspace, self._editor)
 
     def between_turns(self) -> AbstractAsyncContextManager[None]:
@@ -440,6 +376,8 @@ class Session(OnDemand):
 
     def restart_after(self, path: Sequence[Logged]) -> None:
         """Adopt that the conversation continues after this path: the model knows only what is on it."""
+        from north_lsp.agent.edits.undo import news_for_model
+
         self._settings.workspace.seen.restart(sightings_of(context_of(path)))
         self._delivery.news = news_for_model(self._checkpoints)
 
@@ -459,11 +397,16 @@ class Session(OnDemand):
 
     def note_restored(self, names: Sequence[str]) -> None:
         """Tell the model with the next prompt that the user took changes of these files back."""
+        from north_lsp.agent.edits.undo import undo_for_model
+
         self._delivery.news += undo_for_model(names)
 
     async def replay(self, show: Show, shown: Sequence[str] = ()) -> None:
         """Show the whole conversation as it was shown, but for the entries that are `shown` already."""
+
         tools, find = await self.tools(), self._checkpoints.content
+        from north_lsp.agent.session.replay.replay import show_path
+
         path, arriving = await self.sharing.replayed()
         still_open = self.left_turn.open_ids(lives=self.is_busy or self.sharing.holder is not None)
         await show_path(path, tools, find, show, shown, still_open)

@@ -8,23 +8,25 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere, QueuedPromptText
-from north_lsp.agent.session.opening.left_turn import LeftTurn
 from north_lsp.agent.session.replay.reading_along import ReadingAlong, Shows
-from north_lsp.agent.session.turns.prompts import UnsentPrompts
-from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.files import note_use
-from north_lsp.storage.locks import LockHeld
+
+if TYPE_CHECKING:
+    from north_lsp.agent.log.entries import Logged
+    from north_lsp.agent.log.log import Log
+    from north_lsp.agent.session.opening.left_turn import LeftTurn
+    from north_lsp.agent.session.turns.unsent import UnsentPrompts
+    from north_lsp.background import Background
+    from north_lsp.storage.locks import LockHeld
 
 _SECONDS = 0.2
 _SECONDS_ALONE = 0.5

@@ -3,7 +3,6 @@ wait."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import field, replace
 from datetime import datetime, timedelta
@@ -52,12 +51,18 @@ class RetryExhausted:
     note: str = ""
 
 
+def _random() -> float:
+    import random
+
+    return random.random()
+
+
 @dataclass
 class Retries:
     """The budgets of one turn. `jitter` returns numbers from 0 to 1."""
 
     settings: RetrySettings
-    jitter: Callable[[], float] = random.random
+    jitter: Callable[[], float] = _random
     now: Callable[[], datetime] = datetime.now
     _used: dict[Layer, int] = field(default_factory=lambda: {"request": 0, "stream": 0, "turn": 0})
     _waited: float = 0.0

@@ -16,7 +16,8 @@ _MOST_BYTES = 1024 * 1024
 
 
 class After:
-    """Reads the disk as if the changes were already applied. Methods raise OSError for what cannot be determined."""
+    """Reads the disk as if the changes were already applied, each folder once. Methods raise OSError for what cannot be
+    determined."""
 
     def __init__(self, changes: Sequence[FileChange]) -> None:
         self._stands: dict[Path, FileChange] = {}
@@ -30,13 +31,18 @@ class After:
                 for path in (change.target, *change.target.parents):
                     self._made.setdefault(path.parent, set()).add(path.name)
         self._gone = gone - self._stands.keys()
+        self._names: dict[Path, frozenset[str]] = {}
 
-    def names(self, folder: Path) -> set[str]:
+    def names(self, folder: Path) -> frozenset[str]:
         """Return the names that will be in a folder; none if it will not be a folder. Raises OSError."""
-        found = set(self._made.get(folder, ()))
+        if (known := self._names.get(folder)) is not None:
+            return known
+        found = set[str]()
         with suppress(FileNotFoundError, NotADirectoryError):
-            found.update(name for name in systems.list_folder(folder) if folder / name not in self._gone)
-        return found
+            found.update(systems.list_folder(folder))
+        found.difference_update(one.name for one in self._gone if one.parent == folder)
+        found.update(self._made.get(folder, ()))
+        return self._names.setdefault(folder, frozenset(found))
 
     def content(self, path: Path) -> bytes | None:
         """Return what a file will contain, at most its first megabyte; None for what will not be a file. Raises

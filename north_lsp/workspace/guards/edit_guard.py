@@ -90,10 +90,10 @@ def questions(changes: Sequence[FileChange], trees: Trees, raw_path: Iterable[st
             with suppress(ToolError):
                 resolved = trees.roots.resolve(one)
                 names.get(resolved.path, set()).update(path_aliases(resolved, trees.roots))
-        by_git: dict[Path, Named | None] = {}
+        naming = _Naming(after)
         nested = _nested(trees)
         for place in places:
-            why = _question(place, after, names[place.path], nested, by_git)
+            why = _question(place, names[place.path], nested, naming)
             if why is not None:
                 found.append(f"{place.shown} {why}, so North asks every time")
     except OSError as error:
@@ -103,10 +103,36 @@ def questions(changes: Sequence[FileChange], trees: Trees, raw_path: Iterable[st
     return list(dict.fromkeys(found))
 
 
-def _question(
-    place: _Place, after: After, names: set[str], nested: Sequence[Path], by_git: dict[Path, Named | None]
-) -> str | None:
-    path = place.path
+class _Naming:
+    """What names files that something runs, by folder: looked for once, and on the disk as it will be."""
+
+    def __init__(self, after: After) -> None:
+        self.after = after
+        self._by_git: dict[Path, Named | None] = {}
+        self._by_package: dict[Path, Named | None] = {}
+        self._by_start_files: dict[Path, Named] = {}
+
+    def by_git(self, folder: Path) -> Named | None:
+        """Return what git's configuration for a folder names; None if that cannot be determined."""
+        if folder not in self._by_git:
+            self._by_git[folder] = named_by_git(folder)
+        return self._by_git[folder]
+
+    def by_package(self, folder: Path) -> Named | None:
+        """Return what a folder's `package.json` runs; None if there is none."""
+        if folder not in self._by_package:
+            self._by_package[folder] = _named_by_package(folder, self.after)
+        return self._by_package[folder]
+
+    def by_start_files(self, folder: Path) -> Named:
+        """Return what a folder's files name from which editors, shells, hooks and agents start programs."""
+        if folder not in self._by_start_files:
+            self._by_start_files[folder] = _named_by_start_files(folder, self.after)
+        return self._by_start_files[folder]
+
+
+def _question(place: _Place, names: set[str], nested: Sequence[Path], naming: _Naming) -> str | None:
+    path, after = place.path, naming.after
 
     def texts() -> list[str]:
         return [(data or b"").decode("utf-8", "replace") for data in (content_before(path), after.content(path))]
@@ -126,18 +152,18 @@ def _question(
     for folder in dict.fromkeys((place.root, *_between(place), *nested)):
         if folder != place.root and not os.path.lexists(folder / ".git"):
             continue
-        if folder not in by_git:
-            by_git[folder] = named_by_git(folder)
-        named = by_git[folder]
+        named = naming.by_git(folder)
         if named is None and folder in nested and not path.is_relative_to(folder):
             continue  # git cannot be used there
         if named is None:
             return "may be named by git's configuration, which cannot be read"
         if (reason := named.reason(path)) is not None:
             return reason
-    for search in (_named_by_packages, _named_by_start_files):
-        if (reason := search(place, after)) is not None:
-            return reason
+    for search in (naming.by_package, naming.by_start_files):
+        for folder in _between(place):
+            named = search(folder)
+            if named is not None and (reason := _as_module(named, path)) is not None:
+                return reason
     return _by_status(path)
 
 
@@ -188,45 +214,39 @@ def _in_repository(place: _Place, after: After, known: dict[Path, frozenset[Path
     return False
 
 
-def _named_by_packages(place: _Place, after: After) -> str | None:
-    """Say whether installing a package runs the file, or a hook in `package.json` does."""
-    for folder in _between(place):
-        data = after.content(folder / "package.json")
-        if data is None:
-            continue
-        named = Named(folder)
-        try:
-            package: Any = json.loads(data)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(package, dict):
-            continue
-        scripts = package.get("scripts")
-        for name, text in scripts.items() if isinstance(scripts, dict) else ():
-            if _LIFECYCLE.match(name):
-                named.tokens(folder, str(text), f"is run when packages are installed ({name} in package.json)")
-        for table in _HOOK_TABLES:
-            if table in package:
-                named.tokens(folder, json.dumps(package[table]), f"is run by hooks ({table} in package.json)")
-        if (reason := _as_module(named, place.path)) is not None:
-            return reason
-    return None
+def _named_by_package(folder: Path, after: After) -> Named | None:
+    """Return what installing the package in a folder runs, and the hooks in its `package.json`."""
+    data = after.content(folder / "package.json")
+    if data is None:
+        return None
+    named = Named(folder)
+    try:
+        package: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(package, dict):
+        return None
+    scripts = package.get("scripts")
+    for name, text in scripts.items() if isinstance(scripts, dict) else ():
+        if _LIFECYCLE.match(name):
+            named.tokens(folder, str(text), f"is run when packages are installed ({name} in package.json)")
+    for table in _HOOK_TABLES:
+        if table in package:
+            named.tokens(folder, json.dumps(package[table]), f"is run by hooks ({table} in package.json)")
+    return named
 
 
-def _named_by_start_files(place: _Place, after: After) -> str | None:
-    """Say whether the file is named by one of the files from which editors, shells, hooks and agents start programs."""
-    for folder in _between(place):
-        named = Named(folder)
-        husky = [f".husky/{name}" for name in after.names(folder / ".husky")]
-        for name in (*_START_FILES, *husky):
-            if (data := after.content(folder / name)) is not None:
-                named.lines(folder, data, f"is named by {name}, which decides what is run")
-        name, mark = _ON_OPENING
-        if (data := after.content(folder / name)) is not None and mark in data:
-            named.lines(folder, data, f"is named by {name}, part of which is run when the folder is opened")
-        if (reason := _as_module(named, place.path)) is not None:
-            return reason
-    return None
+def _named_by_start_files(folder: Path, after: After) -> Named:
+    """Return what is named by those files of a folder from which editors, shells, hooks and agents start programs."""
+    named = Named(folder)
+    husky = [f".husky/{name}" for name in after.names(folder / ".husky")]
+    for name in (*_START_FILES, *husky):
+        if (data := after.content(folder / name)) is not None:
+            named.lines(folder, data, f"is named by {name}, which decides what is run")
+    name, mark = _ON_OPENING
+    if (data := after.content(folder / name)) is not None and mark in data:
+        named.lines(folder, data, f"is named by {name}, part of which is run when the folder is opened")
+    return named
 
 
 def _as_module(named: Named, path: Path) -> str | None:

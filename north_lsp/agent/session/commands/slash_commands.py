@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from north_lsp.agent.ports.editor import Editor
     from north_lsp.agent.servers.session_servers import SessionServers
     from north_lsp.agent.session.commands.python_commands import PythonCommands
+    from north_lsp.agent.session.live import LiveSession
+    from north_lsp.agent.session.process.environment import Environment
     from north_lsp.agent.templates.conversation_templates import ConversationTemplates
     from north_lsp.agent.templates.template import Template
     from north_lsp.slash.base import Reply
@@ -31,32 +33,35 @@ if TYPE_CHECKING:
 
 
 class SlashCommands:
-    """The slash commands of one session; `make_host` makes what they run on, for the first one, and
-    `make_python` what those in Python run on."""
+    """The slash commands of one session. What they run on is made for the first one."""
 
     def __init__(
         self,
+        session: LiveSession,
         log: Log,
         editor: Editor,
-        make_host: Callable[[], Host],
+        environment: Environment,
         templates: ConversationTemplates,
         commands: Commands,
-        make_python: Callable[[], PythonCommands],
     ) -> None:
+        self._session = session
         self._log = log
         self._editor = editor
-        self._make_host = make_host
+        self._environment = environment
         self._templates = templates
         self._commands = commands
-        self._make_python = make_python
 
     @cached_property
     def _host(self) -> Host:
-        return self._make_host()
+        from north_lsp.agent.session.commands.slash_host import SessionHost
+
+        return SessionHost(self._session, self._log, self._editor, self._environment)
 
     @cached_property
     def _python(self) -> PythonCommands:
-        return self._make_python()
+        from north_lsp.agent.session.commands.python_commands import PythonCommands
+
+        return PythonCommands(self._session, self._log, self._editor, self._environment.locations)
 
     @property
     def infos(self) -> tuple[CommandInfo, ...]:

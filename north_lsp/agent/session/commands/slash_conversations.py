@@ -129,7 +129,7 @@ class ConversationsHost:
             told = "there is nothing to continue: no answer broke off. Say what to do next instead"
             raise CommandError(f"{told}, or `/resume` another conversation.")
         here = self._live.roots[0]
-        found = await self._library.last(self._live.remembering.window, here)
+        found = await self._library.last(self._live.window, here)
         if found is None:
             raise CommandError("there is nothing to continue: there is no other conversation here yet")
         await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))

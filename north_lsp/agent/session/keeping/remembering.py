@@ -37,8 +37,8 @@ _LAST = "/continue"
 
 
 class Remembering:
-    """Updates the index, history, title and snapshot of one session after each turn. `window` is the editor window that
-    shows the session, if the client has said."""
+    """Updates the index, history, title and snapshot of one session after each turn. `window` returns the editor window
+    that shows the session, if the client has said."""
 
     def __init__(
         self,
@@ -48,20 +48,17 @@ class Remembering:
         environment: Environment,
         diagnostics: Diagnostics,
         root: Path,
+        window: Callable[[], str | None],
     ) -> None:
-        self.window: str | None = None
         self._log = log
         self._environment = environment
         self._diagnostics = diagnostics
         self._root = root
+        self._window = window
         self._one_at_a_time = anyio.Lock()
         self._under_way: set[anyio.Event] = set()
         self._snapshot_at: float | None = None
         self._titles = Titles(log, saved, choice, environment.models, environment.costs)
-
-    def shown_in(self, window: str | None) -> None:
-        """Note the editor window that shows the session, where the client names one."""
-        self.window = window or self.window
 
     def prompt(self, text: str) -> None:
         """Keep a prompt that the user has sent; empty for one that must not be stored."""
@@ -74,8 +71,9 @@ class Remembering:
             self._under_way.add(kept)
             keep = PromptHistory(store).add
             self._later("keeping the prompt", lambda: keep(self._without_secrets(text), self._root), done=kept)
-        if self.window is not None and text.strip() != _LAST:  # which asks for the one before
-            self._later("keeping the window", partial(remember_last, store, self.window, self._root, self._log.id))
+        window = self._window()
+        if window is not None and text.strip() != _LAST:  # which asks for the one before
+            self._later("keeping the window", partial(remember_last, store, window, self._root, self._log.id))
 
     def _without_secrets(self, text: str) -> str:
         """Mask a prompt for all conversations: the placeholders of this one mean nothing in another."""

@@ -60,7 +60,9 @@ class LearningSession(Protocol):
     mode: Mode
     choice: ModelChoice
     questions: Questions
-    memory: Memory
+
+    @property
+    def memory(self) -> Memory: ...
 
     @property
     def roots(self) -> tuple[Path, ...]: ...

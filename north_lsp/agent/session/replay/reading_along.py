@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.growing import GrowingAnswer
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.projection import Projection
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.events import Activity, Event, TitleChanged, TranscriptReset, UsageChanged
-from north_lsp.agent.session.replay.replay import Show
 
 if TYPE_CHECKING:
+    from north_lsp.agent.log.entries import Logged
+    from north_lsp.agent.log.log import Log
+    from north_lsp.agent.session.replay.replay import Show
     from north_lsp.tools.registry import Registry
 
 

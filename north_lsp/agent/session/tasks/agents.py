@@ -47,7 +47,9 @@ class AgentsSession(Protocol):
     """The part of a session that this needs."""
 
     choice: ModelChoice
-    templates: ConversationTemplates
+
+    @property
+    def templates(self) -> ConversationTemplates: ...
 
     @property
     def roots(self) -> tuple[Path, ...]: ...
