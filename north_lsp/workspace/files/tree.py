@@ -1,12 +1,13 @@
 """The files of a root as a list that is kept up to date: folders are read again only when they have changed."""
 
+import gc
 import os
 import threading
 import time
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from heapq import nsmallest
@@ -144,8 +145,9 @@ class FileTree:
         self._place = _place(self.rules.root)
         watched = (*self.rules.watched(), *(self.rules.root / name for name in IGNORE_FILES))
         self._watched = {path: _signature(path) for path in watched}
-        self._scan("", self.rules.root.as_posix(), self.rules.at_root())
-        self._listing = self._flat()
+        with _collector_paused():
+            self._scan("", self.rules.root.as_posix(), self.rules.at_root())
+            self._listing = self._flat()
         if len(self._folders) > _WATCHED_AT_ONCE:
             self._watch_rest()
 
@@ -352,6 +354,18 @@ class FileTree:
             chosen += [prefix + name for name in folder.files]
             chosen += [prefix + name for name in folder.folders if prefix + name not in broken]
         return tuple(sorted(chosen))
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep Python's garbage collector from looking again and again through what is read, all of which stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:  # by a start, or by another list, it is paused already
+            gc.enable()
 
 
 def _watch_in_portions(tree: "weakref.ref[FileTree]") -> None:

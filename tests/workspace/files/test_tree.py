@@ -1,5 +1,6 @@
 """The kept list of files is what a fresh walk would find, whatever has happened in between."""
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -156,3 +157,15 @@ def test_the_ignore_file_of_the_root_is_applied_once(tmp_path: Path) -> None:
     tree = FileTree(rules)
     tree.listing()
     assert [chains.git for _, chains, _, _ in tree.folders()] == [rules.at_root().git]
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_is_as_it_was_after_a_first_list(tmp_path: Path, collects: bool) -> None:
+    tree = FileTree(IgnoreRules.of(Path(os.path.realpath(tmp_path))))
+    was_enabled = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        tree.listing()
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
