@@ -13,6 +13,7 @@ from north_lsp.workspace.files.stamps import Signature, state_in
 
 _GIT = ".git"
 _NONE = frozenset[str]()
+_MARKS = IGNORE_FILES | {_GIT}
 
 
 @dataclass(slots=True)
@@ -45,12 +46,14 @@ class Folder:
 
 class Names(NamedTuple):
     """What is in a folder: all names, which of them are folders, which are neither folder nor file, which are links,
-    and the state of the folder before it was read."""
+    which are ignore files, and the state of the folder before it was read."""
 
     names: list[str]
     folders: Collection[str]
     others: Collection[str]
     links: tuple[str, ...]
+    ignore_files: frozenset[str]
+    has_git: bool
     changed: Signature | None
 
 
@@ -69,11 +72,13 @@ def read_folder(descriptor: int, opened: Callable[[int, int], None] | None = Non
     except OSError:
         return None
     names = [entry.name for entry in entries]
+    marks = _NONE if _MARKS.isdisjoint(names) else _MARKS.intersection(names)
+    ignore_files, has_git = marks & IGNORE_FILES if marks else _NONE, _GIT in marks
     if len(special) == len(folders):
-        return Names(names, frozenset(folders), _NONE, (), changed)
+        return Names(names, frozenset(folders), _NONE, (), ignore_files, has_git, changed)
     others = frozenset([entry.name for entry in special]) - set(folders)
     links = tuple(sorted(entry.name for entry in special if entry.is_symlink()))
-    return Names(names, frozenset(folders), others, links, changed)
+    return Names(names, frozenset(folders), others, links, ignore_files, has_git, changed)
 
 
 def folder_of(
@@ -89,16 +94,18 @@ def folder_of(
         return Folder(
             path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True, unseen=unseen
         )
-    closed = chains.closed_of(path, found.names, found.folders)
+    closed = chains.closed_of(path, found.names, found.folders) if chains.exact.files else ()
     shown = chains.shown(path, found.names, found.folders, closed)
-    whole, has_git = len(shown) == len(found.names), _GIT in found.names
+    whole, has_git = len(shown) == len(found.names), found.has_git
     if not found.folders and not found.others and not closed:  # most have only files
         return Folder(path, chains, found.changed, (), shown, (), ignore_files, whole, has_git=has_git)
+    folders = [name for name in shown if name in found.folders]
+    others = [name for name in shown if name in found.others] if found.others else ()
+    files_shown = [name for name in shown if name not in found.folders and name not in found.others]
+    if whole and not found.links and not closed:
+        return Folder(path, chains, found.changed, folders, files_shown, others, ignore_files, whole, has_git=has_git)
     shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
     shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
-    folders = [name for name in shown if name in found.folders]
-    others = [name for name in shown if name in found.others]
-    files_shown = [name for name in shown if name not in found.folders and name not in found.others]
     return Folder(
         path,
         chains,
@@ -121,10 +128,3 @@ def _is_looked_through(name: str) -> bool:
     """Return whether a closed folder is read for its links: third-party folders, such as packages, are large, and their
     links lead into the project's own sources."""
     return name not in ALWAYS_SKIPPED
-
-
-def ignore_files_in(found: Names | None) -> frozenset[str]:
-    """Return which ignore files a folder has."""
-    if found is None or IGNORE_FILES.isdisjoint(found.names):
-        return _NONE
-    return IGNORE_FILES.intersection(found.names)

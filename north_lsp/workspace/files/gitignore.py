@@ -62,7 +62,7 @@ class PatternFile:
         `path` is relative to the folder of the ignore file, `name` its last component. If both are folded, `exact` is
         how they are actually written: a negated line applies only to its exact spelling.
         """
-        if not self._any_name.fullmatch(name) and (self._names_only or not self._any_path.fullmatch(path)):
+        if not self._any_name.fullmatch(name) and (self.names_only or not self._any_path.fullmatch(path)):
             return None
         for pattern in reversed(self.patterns):
             spelled_name, spelled_path = exact if exact is not None and pattern.negated else (name, path)
@@ -86,7 +86,7 @@ class PatternFile:
 
     def meets_paths_at(self, depth: int) -> bool:
         """Return whether any pattern is matched against paths with this many slashes."""
-        return not self._names_only and (self._depths is None or depth in self._depths)
+        return not self.names_only and (self._depths is None or depth in self._depths)
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
@@ -123,13 +123,9 @@ class PatternFile:
         depths = frozenset(pattern.depth for pattern in self.patterns if not pattern.by_name)
         return None if None in depths else depths
 
-    @property
+    @cached_property
     def names_only(self) -> bool:
         """Whether every pattern is matched against names alone, wherever they are."""
-        return self._names_only
-
-    @cached_property
-    def _names_only(self) -> bool:
         return all(pattern.by_name for pattern in self.patterns)
 
     @cached_property

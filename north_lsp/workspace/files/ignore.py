@@ -157,7 +157,7 @@ class IgnoreChains:
         hidden: Collection[str] = self.git.ignored_of(folder, names, folders)
         if closed:
             hidden = {*hidden, *closed}
-        if hidden or _GIT in names or not ALWAYS_SKIPPED.isdisjoint(folders):
+        if hidden or _GIT in names or (folders and not ALWAYS_SKIPPED.isdisjoint(folders)):
             return sorted(
                 name
                 for name in names

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from heapq import nsmallest
@@ -16,9 +17,10 @@ from pathlib import Path
 
 from north_lsp.workspace.files.change_notices import Watch
 from north_lsp.workspace.files.file_list import Closing, FolderExtras, Listing, folders_around, without
-from north_lsp.workspace.files.folder import Folder, Names, folder_of, ignore_files_in, read_folder
+from north_lsp.workspace.files.folder import Folder, Names, folder_of, read_folder
 from north_lsp.workspace.files.fuzzy import FuzzyIndex
 from north_lsp.workspace.files.ignore import (
+    IGNORE_FILES,
     OWN_IGNORE_FILE,
     IgnoreChains,
     IgnoreRules,
@@ -143,10 +145,11 @@ class FileTree:
         self._folders, self._listing, self._unwatched = {}, None, set()
         self._watch.forget_all()
         self._place = _place(self.rules.root)
-        watched = (*self.rules.watched(), self.rules.root / OWN_IGNORE_FILE)
+        watched = (*self.rules.watched(), *(self.rules.root / name for name in IGNORE_FILES))
         self._watched = {path: _signature(path) for path in watched}
-        self._scan("", self.rules.root.as_posix(), self.rules.at_root())
-        self._listing = self._flat()
+        with _collector_paused():
+            self._scan("", self.rules.root.as_posix(), self.rules.at_root())
+            self._listing = self._flat()
         if len(self._folders) > _WATCHED_AT_ONCE:
             self._watch_rest()
 
@@ -176,7 +179,7 @@ class FileTree:
                 self._forget(relative)
                 same = False
                 continue
-            if not old.shut and ignore_files_in(found) != old.ignore_files:
+            if not old.shut and (found.ignore_files if found is not None else frozenset()) != old.ignore_files:
                 self._build()
                 return
             new = folder_of(old.path, old.chains, found, old.ignore_files, shut=old.shut)
@@ -242,26 +245,24 @@ class FileTree:
             return bool(self._later)
 
     def _scan(self, relative: str, path: str, chains: IgnoreChains, *, shut: bool = False) -> None:
-        """Read a folder and everything below it. `chains` are those of the folder around it."""
+        """Read a folder and everything below it. `chains` are those of the folder around it, for the root its own."""
         with OpenFolders() as opened:
             folder = self._take(opened.enter(path), relative, path, chains, shut=shut)
-            waiting = [_Within(relative, folder)]
+            prefix = f"{relative}/" if relative else ""
+            waiting = [(folder, prefix, join(path, ""), iter(folder.below))]
             while waiting:
-                within = waiting[-1]
-                name = within.next_name()
-                if name is None:
+                around, prefix, inside, names = waiting[-1]
+                for name in names:
+                    relative, path = prefix + name, inside + name
+                    descriptor = opened.enter(path, name)
+                    folder = self._take(descriptor, relative, path, around.chains, shut=name in around.shut_folders)
+                    if folder.folders or folder.shut_folders:
+                        opened.stay()
+                        waiting.append((folder, f"{relative}/", f"{path}/", iter(folder.below)))
+                        break
+                    opened.leave()  # most have only files
+                else:
                     waiting.pop()
-                    opened.leave()
-                    continue
-                path = within.inside + name
-                descriptor = opened.enter(path, name)
-                folder = self._take(
-                    descriptor, within.prefix + name, path, within.folder.chains, shut=name in within.shut
-                )
-                if folder.folders or folder.shut_folders:
-                    opened.stay()
-                    waiting.append(_Within(within.prefix + name, folder))
-                else:  # most have only files
                     opened.leave()
 
     def _take(
@@ -273,11 +274,11 @@ class FileTree:
         else:  # it is watched later
             found = read_folder(descriptor) if descriptor is not None else None
             self._unwatched.add(relative)
-        ignore_files = frozenset() if shut else ignore_files_in(found)
-        if ignore_files:
-            chains = self.rules.enter(chains, path, ignore_files)
+        ignore_files: frozenset[str] = found.ignore_files if found is not None and not shut else frozenset()
+        if ignore_files and relative:  # those of the root are in its chains already
             for name in ignore_files:
                 self._watched[Path(path, name)] = _signature(Path(path, name))
+            chains = self.rules.enter(chains, path, ignore_files)
         folder = self._folders[relative] = folder_of(path, chains, found, ignore_files, shut=shut)
         return folder
 
@@ -305,8 +306,10 @@ class FileTree:
                 inner = known.get(relative)
                 if inner is not None and not inner.folders:  # most have only files
                     within, inner = inner, None
-                    files += [f"{relative}/{file}" for file in within.files]
-                    others += [f"{relative}/{one}" for one in within.others]
+                    inside = f"{relative}/"
+                    files += [inside + file for file in within.files]
+                    if within.others:
+                        others += [inside + one for one in within.others]
             if inner is not None:
                 waiting += [(folder, prefix, below, at, other), (inner, f"{relative}/", 0, 0, 0)]
                 continue
@@ -355,19 +358,16 @@ class FileTree:
         return tuple(sorted(chosen))
 
 
-class _Within:
-    """A folder that is read, and those in it that are still to be read."""
-
-    __slots__ = ("_names", "folder", "inside", "prefix", "shut")
-
-    def __init__(self, relative: str, folder: Folder) -> None:
-        self.folder = folder
-        self.prefix, self.inside = f"{relative}/" if relative else "", join(folder.path, "")
-        self.shut = folder.shut_folders
-        self._names = iter(folder.below)
-
-    def next_name(self) -> str | None:
-        return next(self._names, None)
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep Python's garbage collector from looking again and again through what is read, all of which stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:  # by a start, or by another list, it is paused already
+            gc.enable()
 
 
 def _watch_in_portions(tree: weakref.ref[FileTree]) -> None:

@@ -37,6 +37,11 @@ class Query:
     longest: int | None = None
     needed: str = ""
 
+    @property
+    def shortest(self) -> int:
+        """A number of bytes that no match is shorter than."""
+        return len(self.needed) if self.literal is None else min(map(len, self.literal))
+
     def may_be_in(self, data: bytes) -> bool:
         if self.literal is None or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return True

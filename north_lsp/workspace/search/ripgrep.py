@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
@@ -39,6 +40,18 @@ class Stopped(Exception):
     def __init__(self, counts: dict[str, int]) -> None:
         super().__init__("stopped")
         self.counts = counts
+
+
+class Counted(NamedTuple):
+    """The matching lines by file, for the files that have any, and the number of files that were searched: known only
+    with the option `TELLS_SEARCHED`."""
+
+    lines: dict[str, int]
+    searched: int | None
+
+
+TELLS_SEARCHED = "--stats"
+"""Has ripgrep count the matches in each line, too, which takes long where very many are short."""
 
 
 @cache
@@ -74,17 +87,20 @@ def count_lines(
     *,
     options: Sequence[str] = (),
     over: Callable[[], bool] = lambda: False,
-) -> dict[str, int]:
-    """Count the matching lines by file, for the files that have any. `files` are relative to `root`.
+) -> Counted:
+    """Count the matching lines in files, which are relative to `root`.
 
     Raises CannotSearch, and Stopped as soon as `over` returns true; the process is killed then.
     """
     counts: dict[str, int] = {}
+    searched: int | None = 0
     command = [str(binary), *_SWITCHES, "--count", "--with-filename", *options, f"--regexp={pattern}", "--"]
     for part in _parts(files):
         data = _run([*command, *part], root, over, counts)
         _read_counts(data, counts)
-    return counts
+        told = _SEARCHED.search(data, data.rfind(b"\0") + 1)
+        searched = searched + int(told[1]) if searched is not None and told is not None else None
+    return Counted(counts, searched)
 
 
 def _parts(files: Sequence[str]) -> Iterator[list[bytes]]:
@@ -180,6 +196,7 @@ def _read_on_threads(
 
 
 _RECORD = lazy_pattern(r"([^\0]+)\0(\d+)\n")
+_SEARCHED = lazy_pattern(rb"^(\d+) files searched$", re.MULTILINE)
 
 
 def _read_counts(data: bytes, counts: dict[str, int]) -> None:

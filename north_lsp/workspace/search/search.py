@@ -33,7 +33,7 @@ from north_lsp.workspace.search.find_files import below_a_root
 from north_lsp.workspace.search.matching import Found, Match, find_in
 from north_lsp.workspace.search.query import Query, compile_glob
 from north_lsp.workspace.search.request import Expression, Means, Selection, Within
-from north_lsp.workspace.search.ripgrep import CannotSearch, Stopped, count_lines
+from north_lsp.workspace.search.ripgrep import TELLS_SEARCHED, CannotSearch, Stopped, count_lines
 from north_lsp.workspace.text import decode, is_binary
 
 MAX_FILE = 4 * 1024 * 1024
@@ -41,6 +41,7 @@ MAX_SECONDS = 20.0
 _FEW_FILES = 200
 _MAX_COUNTED = 64 * 1024 * 1024
 _COUNTING_SHARE = 0.6
+_WORD = 4  # so long matches are too few in a line for counting each to take long
 _MARKED = r"[\x00\r\x80-\xff]"
 
 
@@ -188,17 +189,27 @@ class _Counter:
         counting = [name for name in named if name not in named_huge] if named_huge else named
         options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}"]
         options += ["--multiline"] if self.wanted.multiline else []
-        ended = True
+        unnamed: Sequence[str] = () if named is saved else saved
+        tells_searched = self.wanted.shortest >= _WORD
+        options += [TELLS_SEARCHED] if tells_searched else []
+        ended, searched = True, None
         begun = time.time_ns()
         with ThreadPoolExecutor(1) as beside:  # asking for the size of each file takes long, and ripgrep, too
-            sizes = beside.submit(_huge, root, () if named is saved else saved)
+            sizes = None if tells_searched else beside.submit(_huge, root, unnamed)
             try:
-                counts = count_lines(self.binary, root, counting, pattern.source, options=options, over=self.over)
+                counts, searched = count_lines(
+                    self.binary, root, counting, pattern.source, options=options, over=self.over
+                )
             except Stopped as stopped:
                 counts, ended = stopped.counts, False
             except CannotSearch:
                 return None, True
-        huge = named_huge | sizes.result()
+        if sizes is not None:
+            huge = named_huge | sizes.result()
+        elif searched == len(saved if whole is None else files) - len(named_huge):  # it has left out none for its size
+            huge = named_huge
+        else:
+            huge = named_huge | _huge(root, unnamed)
         # In their order, and without those to be left out that appeared after the listing.
         known: dict[str, int | None] = {
             relative: counts.get(relative) for relative in saved if relative in counts or relative in huge
@@ -230,7 +241,7 @@ class _Counter:
             marked = {relative for relative in unknown if _differs(f"{root}/{relative}")}
         else:
             options = ["--no-unicode", "--max-count=1"]
-            marked = set(count_lines(self.binary, root, unknown, _MARKED, options=options, over=self.over))
+            marked = set(count_lines(self.binary, root, unknown, _MARKED, options=options, over=self.over).lines)
         plain = {relative: signatures[relative] for relative in unknown if relative not in marked}
         self.tree.facts.learn(fact, plain)
         large = {relative for relative, signature in plain.items() if signature is None or signature[1] > MAX_FILE}

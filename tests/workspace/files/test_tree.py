@@ -1,5 +1,6 @@
 """The kept list of files is what a fresh walk would find, whatever has happened in between."""
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from north_lsp.workspace.files.ignore import IgnoreRules, walk
+from north_lsp.workspace.files.ignore import IgnoreChains, IgnoreRules, walk
+from north_lsp.workspace.files.tree import FileTree
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
 
@@ -120,3 +122,50 @@ def test_roots_within_roots_and_private_folders_come_once_or_never(tmp_path: Pat
         (root.name, ("a",)),
     ]
     assert trees.below(root, "own").files == ()
+
+
+@pytest.mark.parametrize("place", ["", "sub"])
+def test_an_ignore_file_that_is_written_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    lines = root / place / ".gitignore"
+    lines.parent.mkdir(exist_ok=True)
+    lines.write_text("a\n")
+    for name in ("a", "b"):
+        (root / place / name).write_text("x")
+    rules = IgnoreRules.of(root)
+    enter = rules.enter
+
+    def written_afterwards(chains: IgnoreChains, folder: str, *names: frozenset[str]) -> IgnoreChains:
+        entered = enter(chains, folder, *names)
+        if folder == str(root / place):
+            lines.write_text("a\nb\n")
+        return entered
+
+    tree = FileTree(rules)
+    with monkeypatch.context() as patched:
+        patched.setattr(rules, "enter", written_afterwards)
+        tree.listing()
+    assert [Path(file).name for file in tree.listing().files] == [".gitignore"]
+
+
+def test_the_ignore_file_of_the_root_is_applied_once(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    (root / ".gitignore").write_text("a\n")
+    rules = IgnoreRules.of(root)
+    tree = FileTree(rules)
+    tree.listing()
+    assert [chains.git for _, chains, _, _ in tree.folders()] == [rules.at_root().git]
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_is_as_it_was_after_a_first_list(tmp_path: Path, collects: bool) -> None:
+    tree = FileTree(IgnoreRules.of(Path(os.path.realpath(tmp_path))))
+    was_enabled = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        tree.listing()
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if was_enabled else gc.disable)()

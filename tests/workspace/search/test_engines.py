@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search import search as searching
 from north_lsp.workspace.search.bytes_pattern import translate
-from north_lsp.workspace.search.ripgrep import count_lines, find_ripgrep
+from north_lsp.workspace.search.ripgrep import TELLS_SEARCHED, count_lines, find_ripgrep
 from north_lsp.workspace.search.search import SearchResult
 from tests.support.searching import search
 
@@ -272,7 +273,30 @@ def test_more_names_than_a_command_line_holds(folder: Path, ripgrep: Path, monke
     monkeypatch.setattr(counting, "_MAX_ARGUMENT_BYTES", 40)
     files = {f"file-{number:02}": b"x\nx\n" for number in range(20)}
     roots = make(folder, files)
-    assert count_lines(ripgrep, roots.main, list(files), "x") == dict.fromkeys(files, 2)
+    assert count_lines(ripgrep, roots.main, list(files), "x") == (dict.fromkeys(files, 2), None)
+    counted = count_lines(ripgrep, roots.main, list(files), "y", options=[TELLS_SEARCHED])
+    assert counted == ({}, 20)
+
+
+@pytest.mark.parametrize(("query", "asks"), [("needle", False), ("nee", True)])
+def test_all_files_are_asked_for_their_sizes_only_if_ripgrep_may_have_left_one_out(
+    folder: Path, ripgrep: Path, monkeypatch: pytest.MonkeyPatch, query: str, asks: bool
+) -> None:
+    roots = make(folder, {"a": b"needle", "b": b"", "c/d": b"\0needle"})
+    sizes, asked = searching._huge, set[str]()
+
+    def huge(root: Path, files: Iterable[str]) -> set[str]:
+        asked.update(files)
+        return sizes(root, files)
+
+    monkeypatch.setattr(searching, "_huge", huge)
+    search(roots, query, ripgrep=ripgrep)
+    assert asked == {"./", *([".gitignore", ".northignore", "a", "b", "c/d"] if asks else [])}
+    asked.clear()
+    unsaved = {roots.main / "a": "needle"}
+    found = search(roots, query, ripgrep=ripgrep, read=unsaved.get, unsaved=tuple(unsaved))
+    assert asked == {"./", *([".gitignore", ".northignore", "b", "c/d"] if asks else [])}
+    assert (found.files_searched, found.total_matches) == (5, 1)
 
 
 def test_what_ripgrep_cannot_spell_is_searched_without_it() -> None:

@@ -202,12 +202,13 @@ def test_further_roots_are_searched_under_their_name(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("ripgrep", [None, find_ripgrep()], ids=["python", "ripgrep"])
-def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None) -> None:
+@pytest.mark.parametrize("query", ["needle", r"n\w{4}e"])
+def test_a_huge_file_does_not_hide_the_others(repo: Path, ripgrep: Path | None, query: str) -> None:
     where = roots(repo, {"a.txt": "needle\n", "z/b.txt": "needle\n"})
     with (repo / "huge.log").open("wb") as file:
         file.write(b"needle\n" + b"nothing\n" * 4000)
         file.truncate(10 * 1024**3)
-    found = search(where, "needle", ripgrep=ripgrep)
+    found = search(where, query, regex=query != "needle", ripgrep=ripgrep)
     assert [match.path for match in found.matches] == ["a.txt", "huge.log", "z/b.txt"]
     assert not found.truncated
     assert found.notices == ["only the first 4 MiB of these files were searched: huge.log"]
