@@ -20,6 +20,8 @@ export interface PromptContent {
 export interface Prompt extends PromptContent {
   /** Its turn has come: it is part of the conversation. */
   begun: boolean;
+  /** The row that shows it. */
+  row?: string;
   /** The user has taken it back, for good. */
   isRemoved?: boolean;
 }
@@ -58,6 +60,11 @@ export class Prompts implements vscode.Disposable {
 
   get waiting(): Prompt[] {
     return this.sent.slice(1);
+  }
+
+  /** Those that the server does not have as a part of the conversation, as far as is known. */
+  get untaken(): Prompt[] {
+    return this.sent.filter((prompt) => prompt.isRemoved !== true && (!prompt.begun || this.isUntaken(prompt)));
   }
 
   /** What the user has sent last that is shown; only its words if it was sent before this window knew the conversation. */
@@ -149,10 +156,11 @@ export class Prompts implements vscode.Disposable {
     this.takeUnsent(answer);
   }
 
-  /** The server did not begin with it: what is not shown yet belongs to the user again. */
+  /** The server did not begin with it: it belongs to the user again, if only a key is missing as long as it is not shown. */
   refused(prompt: Prompt, error: unknown): void {
-    if (!prompt.begun && prompt.isRemoved !== true) this.restoreUnsent(prompt);
-    if (isKeyMissing(error)) this.transcript.fail(reason(error), "auth");
+    const isAuth = isKeyMissing(error);
+    if (prompt.begun ? !isAuth && this.isUntaken(prompt) : prompt.isRemoved !== true) this.restoreUnsent(prompt);
+    if (isAuth) this.transcript.fail(reason(error), "auth");
     else this.transcript.note("error", reason(error));
   }
 
@@ -171,13 +179,20 @@ export class Prompts implements vscode.Disposable {
     }
   }
 
+  /** It is shown, and its turn has not begun, by which it would be an entry. */
+  private isUntaken(prompt: Prompt): boolean {
+    const row = prompt.row === undefined ? undefined : this.transcript.get(prompt.row);
+    return row?.kind === "user" && row.entry === undefined;
+  }
+
   /** The server answers one prompt after the other; one that waits is shown where its turn begins. */
   private beginNext(): void {
     const [next] = this.sent;
     if (next !== undefined && !next.begun) {
       next.begun = true;
       const { text, attachments } = next;
-      this.last = { content: { text, attachments }, row: this.transcript.say(text, labelsOf(attachments)) };
+      next.row = this.transcript.say(text, labelsOf(attachments));
+      this.last = { content: { text, attachments }, row: next.row };
     }
     this.changed();
   }
