@@ -403,6 +403,21 @@ test("a message that the server refused is the user's again", async () => {
   assert.deepEqual(returned, ["one"]);
 });
 
+test("a message that was given up with its conversation is the user's again, what its conversation has is not", async () => {
+  for (const isTaken of [false, true]) {
+    let answer: (result: object) => void = () => undefined;
+    const { session, transcript, returned } = world({ "session/prompt": () => new Promise((resolve) => (answer = resolve)) });
+    await session.open();
+    const sent = session.send("one");
+    await until(() => session.busy);
+    if (isTaken) transcript.began("e1");
+    await session.renew();
+    answer({ stopReason: "cancelled" });
+    await sent;
+    assert.deepEqual(returned, isTaken ? [] : ["one"]);
+  }
+});
+
 test("what is sent again is in the conversation: it never goes into the input", async () => {
   const { session, returned, asked } = world({ "session/prompt": never });
   await session.open();
