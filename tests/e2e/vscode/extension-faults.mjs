@@ -8,7 +8,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { chosen, fakeNorth, makeBed } from "./bed.mjs";
-import { dialog, openFile } from "./controls.mjs";
+import { dialog, openFile, reloadWindow } from "./controls.mjs";
 import { notification, palette, screenshot, until } from "./workbench.mjs";
 
 const harm = [
@@ -24,6 +24,16 @@ const cases = {
     assert.deepEqual(names, ["Open setting", "Show log", "Try again"]);
     await chat.send("hello");
     await until("the message to stay", async () => (await chat.input.inputValue()) === "hello");
+  },
+
+  /** What is sent while North starts waits in view, and is the user's again when the window ends before. */
+  async silent({ chat, page }) {
+    await chat.send("hello");
+    await chat.frame.locator("#queue", { hasText: "hello" }).waitFor();
+    await chat.input.fill("and more");
+    await reloadWindow(page);
+    await until("both to be back", async () => (await chat.input.inputValue()) === "hello\n\nand more");
+    await chat.frame.locator("#queue").waitFor({ state: "hidden" });
   },
 
   async nopython({ chat, page }) {
@@ -125,6 +135,11 @@ const cases = {
 async function program(bed, name) {
   if (name === "missing") return "/nowhere/north-lsp";
   if (name === "planted") return "";
+  if (name === "silent") {
+    const silent = bed.path("silent-lsp");
+    await writeFile(silent, "#!/bin/sh\nexec cat >/dev/null\n", { mode: 0o755 });
+    return silent;
+  }
   if (name !== "nopython") return fakeNorth;
   const orphan = bed.path("north-lsp"); // as pip leaves it when the Python of its environment is gone
   await writeFile(orphan, "#!/nowhere/bin/python3\nprint('hello')\n", { mode: 0o755 });
