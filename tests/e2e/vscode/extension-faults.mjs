@@ -137,7 +137,7 @@ async function program(bed, name) {
   if (name === "planted") return "";
   if (name === "silent") {
     const silent = bed.path("silent-lsp");
-    await writeFile(silent, "#!/bin/sh\nexec cat >/dev/null\n", { mode: 0o755 });
+    await writeFile(silent, "#!/bin/sh\nwhile read -r line; do :; done\n", { mode: 0o755 });
     return silent;
   }
   if (name !== "nopython") return fakeNorth;
