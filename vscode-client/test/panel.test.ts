@@ -42,11 +42,12 @@ function world(replies: Answers = {}, connect: () => Promise<void> = async () =>
   const panel = new Panel(extension, session, transcript, questions, proposals, turns, async (preserveFocus) => void revealed.push(preserveFocus), async () => undefined);
   panels.push(panel);
   const posted: ToPage[] = [];
+  let isGone = false;
   let made = 0;
   let receive: (message: FromPage) => Promise<unknown> = async () => undefined;
   const webview = {
     onDidReceiveMessage: (listener: typeof receive) => (receive = listener),
-    postMessage: async (message: ToPage) => posted.push(message),
+    postMessage: async (message: ToPage) => !isGone && posted.push(message) > 0,
     asWebviewUri: () => "",
   };
   return {
@@ -58,6 +59,8 @@ function world(replies: Answers = {}, connect: () => Promise<void> = async () =>
     posted,
     webview: webview as unknown as Webview,
     fill: () => panel.fill(webview as unknown as Webview),
+    /** The page takes nothing any more, or does again. */
+    goAway: (gone: boolean) => (isGone = gone),
     tell: (message: FromPage) => receive(message),
     say: (text: string, type: "send" | "steer" = "send") => receive({ type, id: `${(made += 1)}`, text }),
     /** What the page has in its input, as it joins it. */
@@ -137,6 +140,20 @@ test("what cannot be prepared to be sent comes back, and why is said", async () 
   await say("one");
   await settled();
   assert.deepEqual([input(), sent, notes()], ["one", [], ["the editor is gone"]]);
+});
+
+test("what comes back while the page goes away is in the next one", async () => {
+  const { panel, fill, tell, input, goAway } = world();
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  goAway(true);
+  panel.take({ text: "one", attachments: [] });
+  await settled();
+  goAway(false);
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  await settled();
+  assert.equal(input(), "one");
 });
 
 test("a page in another place of the window has what was being written", async () => {

@@ -317,8 +317,14 @@ export class Panel implements vscode.Disposable {
     // Several come one after the other: they stay in this order, before what is being written.
     queueMicrotask(() => {
       const text = this.unsentText();
-      if (text !== "") this.post({ type: "restoreUnsent", text });
+      if (text !== "") void this.giveBack(text);
     });
+  }
+
+  /** A page that goes away has not got it: the next one does. */
+  private async giveBack(text: string): Promise<void> {
+    const hasIt = await this.webview?.postMessage({ type: "restoreUnsent", text } satisfies ToPage);
+    if (hasIt !== true) this.unsent.unshift(text);
   }
 
   private unsentText(): string {
