@@ -80,6 +80,12 @@ export interface Starting {
   remedies: Remedy[];
 }
 
+/** What the user has sent from the page, by an id of the page's own. */
+export interface Sent {
+  id: string;
+  text: string;
+}
+
 /** A message that waits. Without an `id` the server has not told of it yet, and it can only wait. */
 export interface QueuedRow {
   id: string;
@@ -167,6 +173,10 @@ export type ToPage =
   | { type: "state"; state: State }
   /** What was not sent comes back, before what is being written. */
   | { type: "restoreUnsent"; text: string }
+  /** The conversation has what was sent, or the user has it again: the page need not remember it any more. */
+  | { type: "settled"; ids: string[] }
+  /** What was being written in the page before, in another place of the window. */
+  | { type: "draft"; text: string }
   /** The conversation to find again when the page is made anew. */
   | { type: "conversation"; id: string }
   | { type: "composer"; state: ComposerState }
@@ -181,9 +191,12 @@ export type ToPage =
   | { type: "focus" };
 
 export type FromPage =
-  | { type: "ready" }
-  | { type: "send"; text: string }
-  | { type: "steer"; text: string }
+  /** With what was sent before this page was made, as far as the page does not know what has become of it. */
+  | { type: "ready"; unsettled: Sent[] }
+  | ({ type: "send" } & Sent)
+  | ({ type: "steer" } & Sent)
+  /** What is being written. */
+  | { type: "draft"; text: string }
   | { type: "retry"; now: boolean }
   | { type: "stop" }
   | { type: "detach"; id: string }

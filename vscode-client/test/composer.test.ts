@@ -83,6 +83,15 @@ test("an earlier message that was changed is a draft", () => {
   assert.equal(history.newer("two"), "two, changed");
 });
 
+test("what was being written is not lost when an earlier message is changed or sent", () => {
+  const history = new History(["one", "two"]);
+  history.older("draft");
+  assert.equal(history.older("two, changed"), "draft");
+  history.older("draft");
+  history.add("two");
+  assert.deepEqual(history.all(), ["one", "draft", "two, changed", "two"]);
+});
+
 test("a message that is sent again stands once, as the last one", () => {
   const history = new History(["one", "two"]);
   history.add("one");

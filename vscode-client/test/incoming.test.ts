@@ -5,9 +5,10 @@ import { readMessage } from "../src/chat/incoming";
 
 test("a message of the page is read", () => {
   for (const message of [
-    { type: "ready" },
+    { type: "ready", unsettled: [{ id: "1", text: "hello" }] },
+    { type: "draft", text: "hel" },
     { type: "blurred" },
-    { type: "send", text: "hello" },
+    { type: "send", id: "1", text: "hello" },
     { type: "open", file: "/a.py", line: null },
     { type: "pick", picker: "model" },
     { type: "code", what: "terminal", text: "ls", name: "", language: "sh" },
@@ -35,6 +36,10 @@ test("whatever else arrives is left out", () => {
     { type: "toString" },
     { type: "__proto__" },
     { type: "send" },
+    { type: "send", text: "hello" },
+    { type: "ready" },
+    { type: "ready", unsettled: [1] },
+    { type: "draft" },
     { type: "replaced", compaction: 1 },
     { type: "wholeOutput" },
     { type: "fill", id: "question:1" },

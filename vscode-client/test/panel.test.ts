@@ -42,10 +42,12 @@ function world(replies: Answers = {}, connect: () => Promise<void> = async () =>
   const panel = new Panel(extension, session, transcript, questions, proposals, turns, async (preserveFocus) => void revealed.push(preserveFocus), async () => undefined);
   panels.push(panel);
   const posted: ToPage[] = [];
+  let isGone = false;
+  let made = 0;
   let receive: (message: FromPage) => Promise<unknown> = async () => undefined;
   const webview = {
     onDidReceiveMessage: (listener: typeof receive) => (receive = listener),
-    postMessage: async (message: ToPage) => posted.push(message),
+    postMessage: async (message: ToPage) => !isGone && posted.push(message) > 0,
     asWebviewUri: () => "",
   };
   return {
@@ -55,8 +57,12 @@ function world(replies: Answers = {}, connect: () => Promise<void> = async () =>
     sent,
     revealed,
     posted,
+    webview: webview as unknown as Webview,
     fill: () => panel.fill(webview as unknown as Webview),
+    /** The page takes nothing any more, or does again. */
+    goAway: (gone: boolean) => (isGone = gone),
     tell: (message: FromPage) => receive(message),
+    say: (text: string, type: "send" | "steer" = "send") => receive({ type, id: `${(made += 1)}`, text }),
     /** What the page has in its input, as it joins it. */
     input: (typed = "") => posted.reduce((text, message) => (message.type !== "restoreUnsent" ? text : text === "" ? message.text : `${message.text}\n\n${text}`), typed),
     notes: () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : [])),
@@ -70,7 +76,7 @@ test("a page that is made for a question takes no focus, though there was none b
   const { panel, revealed, fill, tell, posted } = world();
   await panel.show(true);
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   assert.deepEqual(revealed, [true]);
   assert.deepEqual(posted.filter(({ type }) => type === "focus"), []);
   await panel.show(false);
@@ -86,9 +92,9 @@ test("the side bar's view that is not there yet is opened without the focus, too
 
 test("what was sent while North started comes back when it cannot start: in its order, before what is typed by now", async () => {
   let fail = (_: Error): void => undefined;
-  const { fill, tell, input, sent } = world({}, () => new Promise((_, reject) => (fail = reject)));
+  const { fill, tell, say, input, sent } = world({}, () => new Promise((_, reject) => (fail = reject)));
   fill();
-  const begun = [tell({ type: "ready" }), tell({ type: "send", text: "one" }), tell({ type: "send", text: "two" }), tell({ type: "steer", text: "three" })];
+  const begun = [tell({ type: "ready", unsettled: [] }), say("one"), say("two"), say("three", "steer")];
   await settled();
   fail(new Error("no Python"));
   await Promise.all(begun);
@@ -96,25 +102,106 @@ test("what was sent while North started comes back when it cannot start: in its 
   assert.deepEqual(sent, []);
 });
 
+test("what is sent while North starts is shown as waiting until the conversation has it", async () => {
+  let start = (): void => undefined;
+  const { fill, tell, say, posted, transcript } = world({}, () => new Promise((done) => (start = done)));
+  const waiting = () => posted.flatMap((message) => (message.type === "state" ? [message.state.queued.map(({ text }) => text)] : [])).at(-1);
+  fill();
+  const begun = [tell({ type: "ready", unsettled: [] }), say("one")];
+  await settled();
+  assert.deepEqual([waiting(), transcript.all()], [["one"], []]);
+  start();
+  await Promise.all(begun);
+  assert.deepEqual([waiting(), transcript.lastPrompt()], [[], "one"]);
+});
+
+test("a page is told what the conversation has of what it sent, and gets back what was sent in a window that has ended", async () => {
+  let start = (): void => undefined;
+  const { fill, tell, say, posted, input } = world({}, () => new Promise((done) => (start = done)));
+  const told = () => posted.flatMap((message) => (message.type === "settled" ? message.ids : []));
+  fill();
+  const begun = [tell({ type: "ready", unsettled: [{ id: "of before", text: "lost" }] }), say("one")];
+  await settled();
+  assert.deepEqual([told(), input()], [["of before"], "lost"]);
+  fill(); // the page is made anew
+  begun.push(tell({ type: "ready", unsettled: [{ id: "of before", text: "lost" }, { id: "1", text: "one" }] }));
+  await settled();
+  assert.deepEqual([told(), input()], [["of before", "of before"], "lost"]);
+  start();
+  await Promise.all(begun);
+  assert.deepEqual([told().at(-1), input()], ["1", "lost"]);
+});
+
+test("what cannot be prepared to be sent comes back, and why is said", async () => {
+  const { panel, fill, tell, say, input, sent, notes } = world();
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  panel.composer.take = async () => Promise.reject(new Error("the editor is gone"));
+  await say("one");
+  await settled();
+  assert.deepEqual([input(), sent, notes()], ["one", [], ["the editor is gone"]]);
+});
+
+test("what comes back while the page goes away is in the next one", async () => {
+  const { panel, fill, tell, input, goAway } = world();
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  goAway(true);
+  panel.take({ text: "one", attachments: [] });
+  await settled();
+  goAway(false);
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  await settled();
+  assert.equal(input(), "one");
+});
+
+test("a page in another place of the window has what was being written", async () => {
+  const { fill, tell, posted } = world();
+  const drafts = () => posted.flatMap((message) => (message.type === "draft" ? [message.text] : []));
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  assert.deepEqual(drafts(), []);
+  await tell({ type: "draft", text: "half a sen" });
+  fill();
+  await tell({ type: "ready", unsettled: [] });
+  assert.deepEqual(drafts(), ["half a sen"]);
+});
+
+test("what a closed tab had sent, and could not, is left for another page", async () => {
+  let fail = (_: Error): void => undefined;
+  const { panel, webview, fill, tell, say } = world({}, () => new Promise((_, reject) => (fail = reject)));
+  fill();
+  const begun = [tell({ type: "ready", unsettled: [] }), say("one")];
+  await settled();
+  panel.empty(webview);
+  assert.deepEqual([panel.isDelivering, panel.takeUnsent()], [true, undefined]);
+  let left: unknown;
+  panel.onDelivered(() => (left = [panel.isDelivering, panel.takeUnsent()]));
+  fail(new Error("no Python"));
+  await Promise.all(begun);
+  assert.deepEqual(left, [false, { text: "one", attachments: [] }]);
+});
+
 test("several messages that are not sent come back in their order, as when another conversation is chosen", async () => {
   const { panel, fill, tell, input } = world();
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   for (const text of ["one", "", "two"]) panel.take({ text, attachments: [] });
   await settled();
   assert.equal(input("three"), "one\n\ntwo\n\nthree");
 });
 
 test("while another North has the conversation, or has not left it, nothing is sent or steered, and nothing lost", async () => {
-  const { session, fill, tell, input, sent, notes } = world();
+  const { session, fill, tell, say, input, sent, notes } = world();
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   const by = { client: "Neovim", pid: 7, leaving: false };
   session.elsewhereChanged({ sessionId: "s1", event: "open_elsewhere", by: { ...by, leaving: true } });
-  await tell({ type: "steer", text: "one" });
+  await say("one", "steer");
   session.elsewhereChanged({ sessionId: "s1", event: "open_elsewhere", by });
-  await tell({ type: "steer", text: "two" });
-  await tell({ type: "send", text: "three" });
+  await say("two", "steer");
+  await say("three");
   await settled();
   assert.deepEqual(sent, []);
   assert.deepEqual(input().split("\n\n").sort(), ["one", "three", "two"]);
@@ -122,11 +209,11 @@ test("while another North has the conversation, or has not left it, nothing is s
 });
 
 test("Try Again sends the failed message with what went along with it, and leaves what is attached by now", async () => {
-  const { panel, transcript, fill, tell, sent } = world();
+  const { panel, transcript, fill, tell, say, sent } = world();
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   panel.composer.add(picture);
-  await tell({ type: "send", text: "look" });
+  await say("look");
   transcript.fail("not reached", "network");
   panel.composer.add({ label: "b.py", block: { type: "resource_link", uri: "file:///b.py", name: "b.py" } });
   await tell({ type: "failure", action: "again" });
@@ -137,12 +224,12 @@ test("Try Again sends the failed message with what went along with it, and leave
 test("of messages that wait for two openings, those of the one that fails come back, and the others are sent: none both", async () => {
   const answered: ((result: object | Error) => void)[] = [];
   const opened = () => new Promise<object>((done, fail) => answered.push((result) => (result instanceof Error ? fail(result) : done(result))));
-  const { session, fill, tell, input, sent } = world({ "session/new": opened });
+  const { session, fill, tell, say, input, sent } = world({ "session/new": opened });
   fill();
-  const begun = [tell({ type: "ready" }), tell({ type: "send", text: "one" })];
+  const begun = [tell({ type: "ready", unsettled: [] }), say("one")];
   await settled();
   const renewed = session.renew();
-  begun.push(tell({ type: "send", text: "two" }));
+  begun.push(say("two"));
   await settled();
   answered[0]?.({ sessionId: "s1" });
   await settled();
@@ -154,9 +241,9 @@ test("of messages that wait for two openings, those of the one that fails come b
 });
 
 test("a message for a conversation that is left while it is prepared comes back, with what goes along", async () => {
-  const { panel, session, fill, tell, input, sent } = world();
+  const { panel, session, fill, tell, say, input, sent } = world();
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   const take = panel.composer.take.bind(panel.composer);
   panel.composer.add(picture);
   panel.composer.take = async () => {
@@ -164,17 +251,17 @@ test("a message for a conversation that is left while it is prepared comes back,
     await session.renew();
     return taken;
   };
-  await tell({ type: "send", text: "one" });
+  await say("one");
   await settled();
   assert.deepEqual([input(), sent, panel.composer.isEmpty], ["one", [], false]);
 });
 
 test("Try Again that cannot go, here or at all, leaves the input to what is being written there", async () => {
   let fails = false;
-  const { session, transcript, fill, tell, input, sent } = world({}, async () => (fails ? Promise.reject(new Error("no Python")) : undefined));
+  const { session, transcript, fill, tell, say, input, sent } = world({}, async () => (fails ? Promise.reject(new Error("no Python")) : undefined));
   fill();
-  await tell({ type: "ready" });
-  await tell({ type: "send", text: "look" });
+  await tell({ type: "ready", unsettled: [] });
+  await say("look");
   transcript.fail("not reached", "network");
   session.elsewhereChanged({ sessionId: "s1", event: "open_elsewhere", by: { client: "Neovim", pid: 7, leaving: false } });
   await tell({ type: "failure", action: "again" });
@@ -188,16 +275,16 @@ test("Try Again that cannot go, here or at all, leaves the input to what is bein
 
 test("while North is started again after a failure, that is shown instead of the failure", async () => {
   let fail = (_: Error): void => undefined;
-  const { fill, tell, posted } = world({}, () => new Promise((_, reject) => (fail = reject)));
+  const { fill, tell, say, posted } = world({}, () => new Promise((_, reject) => (fail = reject)));
   const shown = () => posted.flatMap((message) => (message.type === "state" ? [message.state] : [])).at(-1);
   fill();
-  const begun = tell({ type: "ready" });
+  const begun = tell({ type: "ready", unsettled: [] });
   await settled();
   fail(new Error("no Python"));
   await begun;
   await settled();
   assert.deepEqual([shown()?.problem, shown()?.starting], ["no Python", undefined]);
-  const again = tell({ type: "send", text: "one" });
+  const again = say("one");
   await settled();
   assert.deepEqual([shown()?.problem, shown()?.starting?.text], ["", "North is starting…"]);
   fail(new Error("still none"));
@@ -206,10 +293,10 @@ test("while North is started again after a failure, that is shown instead of the
 
 test("Try Again does not go back to the message that is being edited meanwhile", async () => {
   const rewound: unknown[] = [];
-  const { transcript, fill, tell, sent } = world({ "_north/sessions/rewind": (params) => (rewound.push(params), { files: [], prompt: [{ type: "text", text: "first" }] }) });
+  const { transcript, fill, tell, say, sent } = world({ "_north/sessions/rewind": (params) => (rewound.push(params), { files: [], prompt: [{ type: "text", text: "first" }] }) });
   fill();
-  await tell({ type: "ready" });
-  await tell({ type: "send", text: "look" });
+  await tell({ type: "ready", unsettled: [] });
+  await say("look");
   transcript.fail("not reached", "network");
   await tell({ type: "prompt", entry: "e1", act: "edit" });
   await tell({ type: "failure", action: "again" });
@@ -218,18 +305,18 @@ test("Try Again does not go back to the message that is being edited meanwhile",
 });
 
 test("with no turn that runs, words for it are a message: also one that takes the place of another", async () => {
-  const { fill, tell, sent } = world({ "_north/sessions/rewind": () => ({ files: [], prompt: [{ type: "text", text: "first" }] }) });
+  const { fill, tell, say, sent } = world({ "_north/sessions/rewind": () => ({ files: [], prompt: [{ type: "text", text: "first" }] }) });
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   await tell({ type: "prompt", entry: "e1", act: "edit" });
-  await tell({ type: "steer", text: "better" });
+  await say("better", "steer");
   assert.deepEqual(sent, ["session/prompt better"]);
 });
 
 test("whatever fails of what is done in the chat is said there", async () => {
   const { session, fill, tell, notes } = world();
   fill();
-  await tell({ type: "ready" });
+  await tell({ type: "ready", unsettled: [] });
   session.stop = async () => Promise.reject(new Error("the pipe is closed"));
   answers["north.showLog"] = () => Promise.reject(new Error("there is no log"));
   await tell({ type: "stop" });

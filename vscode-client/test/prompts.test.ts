@@ -11,7 +11,7 @@ function world() {
   prompts.onUnsent(({ text }) => returned.push(text));
   const shown = () => transcript.all().map((item) => ("text" in item ? item.text : item.kind));
   const send = (text: string) => prompts.add({ text, attachments: [] });
-  return { prompts, returned, shown, send };
+  return { prompts, transcript, returned, shown, send };
 }
 
 test("what the editor shows goes along with a prompt, where there is something", () => {
@@ -33,8 +33,9 @@ test("a prompt is shown where its turn begins", () => {
 });
 
 test("after a stop, what waited is the user's again", () => {
-  const { prompts, returned, shown, send } = world();
+  const { prompts, transcript, returned, shown, send } = world();
   const [first, second] = [send("one"), send("two")];
+  transcript.began("e1");
   const queued = [{ id: "q", text: "steered" }];
   prompts.ended(second, { stopReason: "cancelled" });
   prompts.remove(second);
@@ -43,6 +44,25 @@ test("after a stop, what waited is the user's again", () => {
   assert.deepEqual(returned, ["two", "steered"]);
   assert.deepEqual(shown(), ["one", "Stopped."]);
   assert.equal(prompts.any, false);
+});
+
+test("a message that is stopped before its turn has begun is the user's again: the server does not keep it; a command has no turn", () => {
+  const { prompts, transcript, returned, send } = world();
+  for (const text of ["one", "/compact", "!make"]) {
+    const prompt = send(text);
+    prompts.ended(prompt, { stopReason: "cancelled" });
+    prompts.remove(prompt);
+  }
+  const waited = [send("two"), send("three")];
+  transcript.began("e2");
+  transcript.ended();
+  for (const prompt of waited) {
+    if (prompt.text === "three") transcript.began("e3"); // told before it is shown, or after
+    prompts.ended(prompt, { stopReason: "end_turn" });
+    prompts.remove(prompt);
+  }
+  assert.deepEqual(waited.map(({ isTaken }) => isTaken), [true, true]);
+  assert.deepEqual(returned, ["one"]);
 });
 
 test("what is restored anyway is not restored twice", () => {

@@ -159,10 +159,11 @@ test("what was queued when North ended comes back with the conversation", async 
 
 test("after a crash the conversation is loaded again, and what waited is the user's, once", async () => {
   const queued = { _meta: { north: { queued: [{ id: "1", text: "two" }] } } };
-  const { session, crashed, asked, returned, notes } = world({ "session/prompt": never, "session/load": () => queued });
+  const { session, transcript, crashed, asked, returned, notes } = world({ "session/prompt": never, "session/load": () => queued });
   await session.open();
   void session.send("one", []);
-  await Promise.resolve();
+  await until(() => session.busy);
+  transcript.began("e1");
   void session.send("two", []);
   await until(() => session.queue.rows.length === 1);
   crashed.fire(true);
@@ -350,10 +351,11 @@ test("a message whose conversation is left as it has been opened is neither lost
 test("words for a turn whose server ends come back once, though the next server tells them, too", async () => {
   let fail = (_: Error): void => undefined;
   const queued = { _meta: { north: { queued: [{ id: "1", text: "two\n\na.py" }, { id: "2", text: "three" }] } } };
-  const { session, server, crashed, returned, notes } = world({ "session/prompt": never, "_north/steer": () => new Promise((_, reject) => (fail = reject)), "session/load": () => queued });
+  const { session, transcript, server, crashed, returned, notes } = world({ "session/prompt": never, "_north/steer": () => new Promise((_, reject) => (fail = reject)), "session/load": () => queued });
   await session.open();
   void session.send("one");
   await until(() => session.busy);
+  transcript.began("e1");
   void session.send("two", [{ label: "a.py", block: { type: "resource_link", uri: "file:///a.py", name: "a.py" } }]);
   await until(() => session.queue.rows.length === 1);
   const steered = session.steer("three");
@@ -367,10 +369,11 @@ test("words for a turn whose server ends come back once, though the next server 
 });
 
 test("what waited when the server ended too often is in the input at once, and a message after that opens the conversation", async () => {
-  const { session, crashed, returned, asked } = world({ "session/prompt": never });
+  const { session, transcript, crashed, returned, asked } = world({ "session/prompt": never });
   await session.open();
   void session.send("one");
   await until(() => session.busy);
+  transcript.began("e1");
   void session.send("two");
   await until(() => session.queue.rows.length === 1);
   crashed.fire(false);
@@ -381,6 +384,38 @@ test("what waited when the server ended too often is in the input at once, and a
   await until(() => session.busy);
   assert.deepEqual(asked.slice(-2), ["session/load new-1", "session/prompt new-1"]);
   assert.deepEqual(returned, ["two"]);
+});
+
+test("what was sent to a server that ends before its turn begins is the user's again, shown or not", async () => {
+  const { session, transcript, crashed, returned, notes } = world({ "session/prompt": never });
+  await session.open();
+  void session.send("one");
+  await until(() => session.busy);
+  crashed.fire(true);
+  await until(() => notes().some((text) => text.includes("was started again")));
+  assert.equal(transcript.all().some((item) => item.kind === "user"), false); // the server does not know of it
+  assert.deepEqual(returned, ["one"]);
+});
+
+test("a message that the server refused is the user's again", async () => {
+  const { session, returned } = world({ "session/prompt": () => Promise.reject(new Error("the pipe is closed")) });
+  await session.send("one");
+  assert.deepEqual(returned, ["one"]);
+});
+
+test("a message that was given up with its conversation is the user's again, what its conversation has is not", async () => {
+  for (const isTaken of [false, true]) {
+    let answer: (result: object) => void = () => undefined;
+    const { session, transcript, returned } = world({ "session/prompt": () => new Promise((resolve) => (answer = resolve)) });
+    await session.open();
+    const sent = session.send("one");
+    await until(() => session.busy);
+    if (isTaken) transcript.began("e1");
+    await session.renew();
+    answer({ stopReason: "cancelled" });
+    await sent;
+    assert.deepEqual(returned, isTaken ? [] : ["one"]);
+  }
 });
 
 test("what is sent again is in the conversation: it never goes into the input", async () => {

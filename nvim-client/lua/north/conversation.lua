@@ -346,9 +346,11 @@ function M.in_tab(id, cwd, agreed)
   end
 end
 
----Close an open conversation: what runs in it is stopped, and it stays stored.
+---Close an open conversation: what runs in it is stopped, and it stays stored. What was typed in it, or was not sent, goes into
+---the window to type in of the one that is seen then.
 ---@param one north.Live
 function M.close(one)
+  local typed, attached ---@type string, north.Attachment[]
   live.with(one, function()
     local buffers = chat.buffers()
     local old = leave()
@@ -363,10 +365,15 @@ function M.close(one)
       end
     end
     live.close(one)
+    typed = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buffers.prompt, 0, -1, true), "\n"))
+    attached = attachments.take()
     for _, buffer in pairs(buffers) do
       pcall(vim.api.nvim_buf_delete, buffer, { force = true })
     end
   end)
+  if typed ~= "" then
+    live.with(live.here(), unsent.take_back, { { text = typed, attached = attached } })
+  end
   for _, other in ipairs(live.all()) do
     live.with(other, state.show)
   end

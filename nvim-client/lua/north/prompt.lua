@@ -61,7 +61,11 @@ local function send()
     return
   end
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
-  on_send(text)
+  local is_taken, problem = pcall(on_send, text)
+  if not is_taken then -- as where there is no room for the chat's windows
+    M.restore(text)
+    error(problem, 0)
+  end
 end
 
 ---What happens with what is typed.

@@ -51,6 +51,15 @@ local function take_back_given_up()
   end
 end
 
+---Whether a prompt that is shown was stopped before its turn began: the server has nothing of it. A command has no turn.
+---@param prompt north.Prompt
+---@param result table?
+---@return boolean
+local function was_given_up(prompt, result)
+  local was_stopped = result ~= nil and result.stopReason == "cancelled"
+  return was_stopped and prompt.visible and not prompt.taken and not prompt.text:find("^[/!]")
+end
+
 ---@param prompt north.Prompt
 ---@param error table?
 ---@param result table?
@@ -63,6 +72,7 @@ local function answered(prompt, error, result)
     give(prompt.begun and {} or { prompt })
   elseif stop_reason == "cancelled" and prompt.visible then
     chat.add_stop()
+    unsent.take_back(was_given_up(prompt, result) and { prompt } or {})
   elseif stop_reason == "cancelled" and not prompt.withdrawn then
     chat.add_notice("Given up: " .. prompt.text)
     table.insert(state.given_up, prompt)
@@ -109,9 +119,18 @@ function M.send(prompt)
   state.request("session/prompt", params, function(error, result)
     if is_here() then
       answered(prompt, error, result)
+    elseif was_given_up(prompt, result) then
+      unsent.take_back({ prompt }) -- with its conversation
     end
   end)
   state.show()
+end
+
+---The turn of what was sent first has begun: it is a part of the conversation.
+function M.note_turn()
+  if state.prompts[1] then
+    state.prompts[1].taken = true
+  end
 end
 
 ---Something of the answer has come: the server has the prompt of the turn that runs.

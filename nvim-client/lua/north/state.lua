@@ -17,6 +17,7 @@ local work = require("north.work")
 ---@field visible boolean whether the chat shows it already
 ---@field stopped? boolean
 ---@field begun? boolean something of its answer has come
+---@field taken? boolean its turn has begun
 ---@field withdrawn? boolean the user has taken it back
 ---@field attached? north.Attachment[] what went along
 

@@ -183,6 +183,9 @@ M.handlers = {
       todo.clear()
       work.clear()
     end
+    if params.event == "turn_start" then
+      prompts.note_turn()
+    end
     if params.event == "work_changed" then
       work.set(params)
     end

@@ -51,6 +51,30 @@ def test_what_waits_for_the_server_comes_back(bed: Bed, how: str) -> None:
         assert "explain greet" not in cast(str, nvim.lua(f"return {WAITING}"))
 
 
+def test_what_a_closed_conversation_had_not_sent_is_in_the_one_that_is_seen_then(bed: Bed) -> None:
+    with bed.nvim(init=NEVER_READY) as nvim:
+        nvim.command("North")
+        nvim.lua("require('north.prompt').restore('what I write')")
+        nvim.command("North tab")
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        nvim.lua("require('north.prompt').restore('and then')")
+        nvim.lua("require('north.conversation').close(require('north.live').here())")
+        assert typed(nvim) == "list files\n\nand then\n\nwhat I write"
+        assert attached(nvim) == ["README.md"]
+
+
+def test_what_cannot_be_sent_for_want_of_room_stays_typed(bed: Bed) -> None:
+    with bed.nvim(init=NEVER_READY) as nvim:
+        nvim.command("North")
+        nvim.lua("require('north.prompt').restore('list files')")
+        nvim.lua("require('north.conversation').ask = function() error('E36: Not enough room') end")
+        nvim.lua("vim.api.nvim_set_current_buf(vim.fn.bufnr('^north://prompt$'))")
+        with pytest.raises(NvimError, match="E36"):
+            nvim.lua("vim.fn.maparg('<CR>', 'n', false, true).callback()")
+        assert typed(nvim) == "list files"
+
+
 def test_a_key_starts_no_server_that_could_not_be_started(bed: Bed) -> None:
     with bed.nvim(init=SETUP, PATH="/usr/bin:/bin") as nvim:
         for _ in range(3):
@@ -75,6 +99,38 @@ def test_what_had_been_queued_is_told_when_the_server_ends_for_good(bed: Bed, mo
         nvim.until(in_chat("Not sent: list files"))
         assert "Not sent: explain greet" not in chat(nvim)
         assert attached(nvim) == ["README.md"]
+
+
+# -- before their turn begins ----------------------------------------------------------------------------------------
+
+HOLDS_ANSWERS = (
+    "local state = require('north.state') local request = state.request state.request = function(method, params, act)"
+    " if method ~= 'session/prompt' then return request(method, params, act) end"
+    " cancel = require('north.live').bind(function() act(nil, { stopReason = 'cancelled' }) end) end"
+)
+BEGINS = (
+    "require('north.updates').handlers['_north/event'](nil, { event = 'turn_start', turnId = 'm',"
+    f" sessionId = {ID} }}, {{ client_id = require('north.state').client_id }})"
+)
+
+
+@pytest.mark.parametrize("text", ["list files", "/compact", "!ls"])
+@pytest.mark.parametrize("begins", [False, True])
+@pytest.mark.parametrize("how", ["North stop", "North new"])
+def test_what_is_given_up_before_its_turn_begins_comes_back_but_commands(
+    bed: Bed, text: str, begins: bool, how: str
+) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        nvim.until(IDLE)
+        nvim.lua(HOLDS_ANSWERS)
+        ask(nvim, text)
+        nvim.until("cancel ~= nil")
+        if begins:
+            nvim.lua(BEGINS)
+        nvim.command(how)
+        nvim.lua("cancel()")
+        assert typed(nvim) == ("list files" if text == "list files" and not begins else "")
 
 
 # -- another Neovim --------------------------------------------------------------------------------------------------

@@ -14,7 +14,13 @@ export class Chat {
     await this.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
   }
 
+  /** The page's script is there: before, Enter is a new line of the input, and what is typed stays in it. */
+  async listens() {
+    await this.frame.locator("#welcome h2").waitFor({ state: "attached" });
+  }
+
   async send(text) {
+    await this.listens();
     await this.input.fill(text);
     await this.input.press("Enter");
   }

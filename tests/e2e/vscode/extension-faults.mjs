@@ -8,8 +8,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { chosen, fakeNorth, makeBed } from "./bed.mjs";
-import { dialog, openFile } from "./controls.mjs";
-import { notification, palette, screenshot, until } from "./workbench.mjs";
+import { Chat } from "./chat.mjs";
+import { dialog, openFile, reloadWindow } from "./controls.mjs";
+import { notification, palette, screenshot, until, webview } from "./workbench.mjs";
 
 const harm = [
   "**bold** <b id=raw>raw</b> <script>document.title = 'harmed'</script>",
@@ -24,6 +25,28 @@ const cases = {
     assert.deepEqual(names, ["Open setting", "Show log", "Try again"]);
     await chat.send("hello");
     await until("the message to stay", async () => (await chat.input.inputValue()) === "hello");
+  },
+
+  /** What is sent while North starts waits in view, and is the user's again when the window ends before. */
+  async silent({ chat, page }) {
+    await chat.send("hello");
+    await chat.frame.locator("#queue", { hasText: "hello" }).waitFor();
+    await chat.input.fill("and more");
+    await reloadWindow(page);
+    await until("both to be back", async () => (await chat.input.inputValue()) === "hello\n\nand more");
+    await chat.frame.locator("#queue").waitFor({ state: "hidden" });
+  },
+
+  /** What was sent in a tab that is closed, and could not go, is in the side bar's input. */
+  async closing({ page, server }) {
+    await palette(page, "North: New Chat in an Editor Tab");
+    const tab = new Chat(page, webview(page, "north.north", "tab"));
+    await tab.send("hello");
+    await tab.frame.locator("#queue", { hasText: "hello" }).waitFor();
+    await palette(page, "View: Close Editor");
+    await writeFile(path.join(server.workspace, "fail"), "");
+    const view = new Chat(page, webview(page, "north.north", "view"));
+    await until("the message to be there", async () => (await view.input.inputValue()) === "hello");
   },
 
   async nopython({ chat, page }) {
@@ -125,6 +148,12 @@ const cases = {
 async function program(bed, name) {
   if (name === "missing") return "/nowhere/north-lsp";
   if (name === "planted") return "";
+  if (name === "silent" || name === "closing") {
+    const slow = bed.path("slow-lsp");
+    const waits = name === "silent" ? "while read -r line; do :; done" : "until [ -e fail ]; do sleep 0.1; done";
+    await writeFile(slow, `#!/bin/sh\n${waits}\n`, { mode: 0o755 });
+    return slow;
+  }
   if (name !== "nopython") return fakeNorth;
   const orphan = bed.path("north-lsp"); // as pip leaves it when the Python of its environment is gone
   await writeFile(orphan, "#!/nowhere/bin/python3\nprint('hello')\n", { mode: 0o755 });

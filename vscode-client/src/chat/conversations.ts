@@ -257,19 +257,24 @@ export class Conversations implements vscode.Disposable, Worker {
     const conversation: InTab = { ...created, tab };
     tab.hold(created.session, created.panel);
     this.tabs.push(conversation);
-    created.session.onState(() => {
-      if (!tab.isShown) this.left(conversation); // a turn has ended that nobody looked at
-    });
+    const leaveUnseen = (): void => {
+      if (!tab.isShown) this.left(conversation);
+    };
+    created.session.onState(leaveUnseen); // a turn has ended that nobody looked at
+    created.panel.onDelivered(leaveUnseen);
     this.changed.fire();
     return conversation;
   }
 
-  /** A tab was closed. A turn in it goes on, and the tab comes back for what it asks. */
+  /** A tab was closed. A turn in it goes on, and the tab comes back for what it asks; what was sent there and could not go
+   * is in the side bar's input. */
   private left(conversation: InTab): void {
     const { session, panel, turns, tab } = conversation;
     if (this.used.session === session) this.setUsed(this.main);
-    if (session.busy || !this.tabs.includes(conversation)) return;
+    if (session.busy || panel.isDelivering || !this.tabs.includes(conversation)) return;
     this.tabs = this.tabs.filter((other) => other !== conversation);
+    const unsent = panel.takeUnsent();
+    if (unsent !== undefined) this.main.panel.take(unsent);
     void session.leave().finally(() => vscode.Disposable.from(turns, panel, session, tab).dispose());
     this.changed.fire();
   }

@@ -8,6 +8,7 @@ type Check = (fields: Fields) => boolean;
 const text = (value: unknown): boolean => typeof value === "string";
 const isForm = (values: unknown): boolean =>
   typeof values === "object" && values !== null && !Array.isArray(values) && Object.values(values).every((value) => ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(text)));
+const isSent = (sent: unknown): boolean => typeof sent === "object" && sent !== null && "id" in sent && "text" in sent && text(sent.id) && text(sent.text);
 const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
 const ACTS: readonly unknown[] = ["show", "undo", "redo"];
 const ELSEWHERE_ACTS: readonly unknown[] = ["takeOver", "fork"];
@@ -21,7 +22,7 @@ const ON_TASKS: readonly unknown[] = TASK_ACTS;
 const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
 
 const checks: Record<FromPage["type"], Check> = {
-  ready: () => true,
+  ready: (fields) => Array.isArray(fields.unsettled) && fields.unsettled.every(isSent),
   focused: () => true,
   blurred: () => true,
   stop: () => true,
@@ -35,8 +36,9 @@ const checks: Record<FromPage["type"], Check> = {
   history: () => true,
   completeValue: (fields) => Number.isInteger(fields.request) && COMPLETED.includes(fields.command) && Array.isArray(fields.before) && fields.before.every(text),
   complete: (fields) => Number.isInteger(fields.request) && text(fields.query),
-  send: (fields) => text(fields.text),
-  steer: (fields) => text(fields.text),
+  send: isSent,
+  steer: isSent,
+  draft: (fields) => text(fields.text),
   retry: (fields) => typeof fields.now === "boolean",
   open: (fields) => text(fields.file) && (fields.line === null || Number.isInteger(fields.line)),
   link: (fields) => text(fields.address),

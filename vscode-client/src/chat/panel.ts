@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, PickerId, PromptAct, State, ToPage } from "../messages";
+import type { FailureAction, FromPage, PickerId, PromptAct, Sent, State, ToPage } from "../messages";
 import { confirmLasting } from "../review/approvals";
 import { fill } from "../review/elicitation";
 import { permittedSummary } from "../review/permissions";
@@ -21,6 +21,7 @@ import { isLearned } from "./learned";
 import { openFile, openLink, openPlace } from "./opening";
 import { pageOf } from "./page";
 import { pick } from "./pickers";
+import { Outbox } from "./outbox";
 import type { PromptContent } from "./prompts";
 import { Rewinding } from "./rewinding";
 import type { Session } from "./session";
@@ -41,6 +42,9 @@ export class Panel implements vscode.Disposable {
   private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
+  private readonly outbox = new Outbox((text) => this.take({ text, attachments: [] }), (ids) => this.settled(ids));
+  /** What is being written in the page, for one in another place of the window; undefined as long as none has told. */
+  private draft: string | undefined;
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
@@ -49,10 +53,13 @@ export class Panel implements vscode.Disposable {
   /** The conversation that the page is to remember. */
   private kept = "";
   private readonly used = new vscode.EventEmitter<void>();
+  private readonly delivered = new vscode.EventEmitter<void>();
   private readonly listeners: vscode.Disposable[];
 
   /** The user is at this page. */
   readonly onUse = this.used.event;
+  /** What was sent has come to where it belongs: to the conversation, or into the input again. */
+  readonly onDelivered = this.delivered.event;
 
   constructor(
     private readonly extension: vscode.Uri,
@@ -70,6 +77,7 @@ export class Panel implements vscode.Disposable {
     this.rewinding = new Rewinding(session, (words) => this.take(words), shown, openCopy, () => this.postState());
     this.listeners = [
       this.used,
+      this.delivered,
       this.starting,
       this.composer,
       transcript.onChange((message) => this.post(message)),
@@ -103,6 +111,16 @@ export class Panel implements vscode.Disposable {
   /** The webview is gone. */
   empty(webview: vscode.Webview): void {
     if (this.webview === webview) this.webview = undefined;
+  }
+
+  /** Something was sent that the conversation does not have yet. */
+  get isDelivering(): boolean {
+    return !this.outbox.isEmpty;
+  }
+
+  /** What was not sent and has no page to be in; it is the caller's from now on. */
+  takeUnsent(): PromptContent | undefined {
+    return this.unsent.length === 0 ? undefined : { text: this.unsentText(), attachments: this.composer.takeAttached() };
   }
 
   /** Shows the chat; without `preserveFocus` the cursor goes to its input. Where it is made anew for a question, what the
@@ -143,7 +161,8 @@ export class Panel implements vscode.Disposable {
   }
 
   private async receive(message: FromPage): Promise<void> {
-    if (message.type === "ready") return this.begin();
+    if (message.type === "ready") return this.begin(message.unsettled);
+    if (message.type === "draft") return void (this.draft = message.text);
     if (message.type === "blurred") return this.noteFocus(false);
     if (message.type === "symbols") return this.post({ type: "symbols", asked: message.names, found: await knownSymbols(message.names) });
     this.used.fire();
@@ -153,9 +172,8 @@ export class Panel implements vscode.Disposable {
       case "focused":
         return this.noteFocus(true);
       case "send":
-        return this.send(message.text);
       case "steer":
-        return this.steer(message.text);
+        return this.deliver(message);
       case "retry": return this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {});
       case "stop": return this.session.stop();
       case "open":
@@ -197,13 +215,16 @@ export class Panel implements vscode.Disposable {
     }
   }
 
-  private async begin(): Promise<void> {
+  private async begin(unsettled: Sent[]): Promise<void> {
+    const { draft } = this; // before what the page tells of its own
+    if (draft !== undefined) this.post({ type: "draft", text: draft });
     this.post({ type: "all", items: this.transcript.all() });
     this.postState();
     this.composer.postState(true);
     if (this.kept !== "") this.keep();
     this.ready = true;
     this.giveFocus();
+    this.outbox.find(unsettled);
     this.restoreUnsent();
     // What failed or was cancelled while the page was loaded is not begun again by itself: the page shows the problem.
     if (this.session.problem === "") await this.session.open().catch(() => undefined);
@@ -221,7 +242,14 @@ export class Panel implements vscode.Disposable {
     await work.catch((error: unknown) => this.transcript.note("error", reason(error)));
   }
 
-  private async send(text: string): Promise<void> {
+  private deliver(message: Sent & { type: "send" | "steer" }): Promise<void> {
+    const { type, text } = message;
+    const delivered = this.outbox.send(message, (taken) => (type === "send" ? this.send(text, taken) : this.steer(text, taken)));
+    this.postState(); // which shows it, while North starts
+    return delivered;
+  }
+
+  private async send(text: string, taken: () => void): Promise<void> {
     const content = { text, attachments: [] };
     if (!(await this.isHere())) return this.take(content);
     if (text === "" && this.composer.isEmpty) return;
@@ -229,17 +257,17 @@ export class Panel implements vscode.Disposable {
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
     if (!goes) return this.take(content);
     const attachments = await this.composer.take();
-    if (chosen === this.session.chosen) await this.session.send(text, attachments);
+    if (chosen === this.session.chosen) await this.session.send(text, attachments, taken);
     else this.take({ text, attachments }); // it was meant for the conversation before
   }
 
   /** Words for the turn that runs; without one they are a message as any other. */
-  private async steer(text: string): Promise<void> {
-    if (!this.session.busy) return this.send(text);
+  private async steer(text: string, taken: () => void): Promise<void> {
+    if (!this.session.busy) return this.send(text, taken);
     if (!(await this.isHere())) return this.take({ text, attachments: [] });
     const { chosen } = this.session;
     const attachments = await this.composer.take();
-    if (chosen === this.session.chosen) await this.session.steer(text, attachments);
+    if (chosen === this.session.chosen) await this.session.steer(text, attachments, taken);
     else this.take({ text, attachments });
   }
 
@@ -288,9 +316,25 @@ export class Panel implements vscode.Disposable {
     this.postState();
     // Several come one after the other: they stay in this order, before what is being written.
     queueMicrotask(() => {
-      const text = this.unsent.splice(0).filter((one) => one !== "").join("\n\n");
-      if (text !== "") this.post({ type: "restoreUnsent", text });
+      const text = this.unsentText();
+      if (text !== "") void this.giveBack(text);
     });
+  }
+
+  /** A page that goes away has not got it: the next one does. */
+  private async giveBack(text: string): Promise<void> {
+    const hasIt = await this.webview?.postMessage({ type: "restoreUnsent", text } satisfies ToPage);
+    if (hasIt !== true) this.unsent.unshift(text);
+  }
+
+  private unsentText(): string {
+    return this.unsent.splice(0).filter((one) => one !== "").join("\n\n");
+  }
+
+  private settled(ids: string[]): void {
+    this.post({ type: "settled", ids });
+    this.postState();
+    this.delivered.fire();
   }
 
   private keep(id = this.kept): void {
@@ -317,7 +361,8 @@ export class Panel implements vscode.Disposable {
       activity,
       waiting,
       permittedSummary: permittedSummary(permissions),
-      queued: queue.rows,
+      // Where a conversation is open, what is sent is shown there in a moment.
+      queued: id === "" ? [...queue.rows, ...this.outbox.rows] : queue.rows,
       todo,
       work: elsewhere === undefined ? work : { ...work, decisions: [] },
       elsewhere: bannerOf(elsewhere, isTaking, canFork),

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { PromptResult, Unsent } from "../acp";
 import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
+import type { Item } from "../messages";
 import type { EditorState } from "./editorState";
 import { findSent } from "./queue";
 import type { Transcript } from "./transcript";
@@ -20,6 +21,10 @@ export interface PromptContent {
 export interface Prompt extends PromptContent {
   /** Its turn has come: it is part of the conversation. */
   begun: boolean;
+  /** The row that shows it. */
+  row?: string;
+  /** Its turn has begun in the server, by which it is an entry. */
+  isTaken?: boolean;
   /** The user has taken it back, for good. */
   isRemoved?: boolean;
 }
@@ -34,6 +39,7 @@ export class Prompts implements vscode.Disposable {
   /** Words for the turn that runs that the user has taken back, and whether to edit them. */
   private readonly steering = new Map<string, boolean>();
   private readonly unsentEmitter = new vscode.EventEmitter<PromptContent>();
+  private readonly listener: vscode.Disposable;
 
   /** What was not sent belongs to the user again. */
   readonly onUnsent = this.unsentEmitter.event;
@@ -41,10 +47,12 @@ export class Prompts implements vscode.Disposable {
   constructor(
     private readonly transcript: Transcript,
     private readonly changed: () => void,
-  ) {}
+  ) {
+    this.listener = transcript.onChange((message) => message.type === "item" && this.noteEntry(message.item));
+  }
 
   dispose(): void {
-    this.unsentEmitter.dispose();
+    vscode.Disposable.from(this.listener, this.unsentEmitter).dispose();
   }
 
   get any(): boolean {
@@ -58,6 +66,11 @@ export class Prompts implements vscode.Disposable {
 
   get waiting(): Prompt[] {
     return this.sent.slice(1);
+  }
+
+  /** Those that the server does not have as a part of the conversation, as far as is known. */
+  get untaken(): Prompt[] {
+    return this.sent.filter((prompt) => prompt.isRemoved !== true && prompt.isTaken !== true);
   }
 
   /** What the user has sent last that is shown; only its words if it was sent before this window knew the conversation. */
@@ -76,7 +89,7 @@ export class Prompts implements vscode.Disposable {
 
   /** A turn that goes on: its prompt is part of the conversation. */
   goOn(): Prompt {
-    const prompt = { text: "", attachments: [], begun: true };
+    const prompt = { text: "", attachments: [], begun: true, isTaken: true };
     this.sent.unshift(prompt);
     this.changed();
     return prompt;
@@ -87,6 +100,7 @@ export class Prompts implements vscode.Disposable {
     try {
       const result = await answer;
       if (counts(false)) this.ended(prompt, result);
+      else if (wasGivenUp(prompt, result)) this.restoreUnsent(prompt); // with its conversation
     } catch (error) {
       if (counts(true)) this.refused(prompt, error);
     }
@@ -144,15 +158,17 @@ export class Prompts implements vscode.Disposable {
     else if (!prompt.begun) return;
     else if (stopReason === "cancelled") this.transcript.stopped();
     else if (stopReason !== "end_turn") this.transcript.note("warning", vscode.l10n.t("The turn ended early: {0}.", stopReason));
+    if (wasGivenUp(prompt, answer)) this.restoreUnsent(prompt);
     const failure = answer._meta?.north?.error?.kind;
     if (failure !== undefined) this.transcript.classify(failure);
     this.takeUnsent(answer);
   }
 
-  /** The server did not begin with it: what is not shown yet belongs to the user again. */
+  /** The server did not begin with it: it belongs to the user again, if only a key is missing as long as it is not shown. */
   refused(prompt: Prompt, error: unknown): void {
-    if (!prompt.begun && prompt.isRemoved !== true) this.restoreUnsent(prompt);
-    if (isKeyMissing(error)) this.transcript.fail(reason(error), "auth");
+    const isAuth = isKeyMissing(error);
+    if (prompt.begun ? !isAuth && prompt.isTaken !== true : prompt.isRemoved !== true) this.restoreUnsent(prompt);
+    if (isAuth) this.transcript.fail(reason(error), "auth");
     else this.transcript.note("error", reason(error));
   }
 
@@ -171,16 +187,29 @@ export class Prompts implements vscode.Disposable {
     }
   }
 
+  private noteEntry(item: Item | undefined): void {
+    if (item?.kind !== "user" || item.entry === undefined) return;
+    const prompt = this.sent.find(({ row }) => row === item.id);
+    if (prompt !== undefined) prompt.isTaken = true;
+  }
+
   /** The server answers one prompt after the other; one that waits is shown where its turn begins. */
   private beginNext(): void {
     const [next] = this.sent;
     if (next !== undefined && !next.begun) {
       next.begun = true;
       const { text, attachments } = next;
-      this.last = { content: { text, attachments }, row: this.transcript.say(text, labelsOf(attachments)) };
+      next.row = this.transcript.say(text, labelsOf(attachments));
+      this.last = { content: { text, attachments }, row: next.row };
+      this.noteEntry(this.transcript.get(next.row)); // its turn may have begun by then
     }
     this.changed();
   }
+}
+
+/** Stopped before its turn began: the server has nothing of it. A command has no turn. */
+function wasGivenUp({ text, begun, isTaken }: Prompt, { stopReason }: PromptResult): boolean {
+  return stopReason === "cancelled" && begun && isTaken !== true && !/^\s*[/!]/.test(text);
 }
 
 /** The request's parameters. During a turn it waits: words for the turn itself are steered. */

@@ -137,9 +137,9 @@ export class Session extends ConversationState {
     return this.prompts.shown;
   }
 
-  /** Goes into the input again if it cannot be sent. */
-  send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
-    return this.sendPrompt({ text, attachments });
+  /** Goes into the input again if it cannot be sent. `taken` is called once it is the conversation's. */
+  send(text: string, attachments: readonly Attachment[] = [], taken?: () => void): Promise<void> {
+    return this.sendPrompt({ text, attachments }, taken);
   }
 
   /** What the conversation shows: it does not go into the input, whatever comes of it. */
@@ -147,7 +147,7 @@ export class Session extends ConversationState {
     return this.sendPrompt({ text, attachments, isShown: true });
   }
 
-  private async sendPrompt(content: PromptContent): Promise<void> {
+  private async sendPrompt(content: PromptContent, taken?: () => void): Promise<void> {
     const opening = this.open();
     let client: LanguageClient | undefined;
     try {
@@ -158,6 +158,7 @@ export class Session extends ConversationState {
     // It belongs to the conversation that was shown: not to one that is being opened by now.
     if (client === undefined || this.opening !== opening) return this.prompts.restoreUnsent(content);
     const sent = this.prompts.add(content);
+    taken?.();
     this.storedIdChanged.fire(this.current);
     await this.run(client, sent, "session/prompt", promptOf(content, this.editor()));
   }
@@ -192,11 +193,12 @@ export class Session extends ConversationState {
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
-  async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
-    if (!this.busy) return this.send(text, attachments);
+  async steer(text: string, attachments: readonly Attachment[] = [], taken?: () => void): Promise<void> {
+    if (!this.busy) return this.send(text, attachments, taken);
     const { current, stopCount } = this;
     const content = { text, attachments };
     this.steered.add(content);
+    taken?.();
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt: blocksOf(text, attachments) }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
@@ -373,7 +375,7 @@ export class Session extends ConversationState {
 
   /** The conversation is for the next server. */
   private dropConnection(why: string): void {
-    const waiting = [...this.prompts.waiting, ...this.steered];
+    const waiting = [...this.prompts.untaken, ...this.steered];
     this.steered.clear();
     if (this.current !== "") this.storedId = this.current;
     this.forget(why);

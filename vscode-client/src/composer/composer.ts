@@ -76,6 +76,11 @@ export class Composer implements vscode.Disposable {
     return [...taken, ...this.attachments.take()];
   }
 
+  /** What the user has attached, for another input. */
+  takeAttached(): Attachment[] {
+    return this.attachments.take();
+  }
+
   /** Attaches what is selected in the editor, else its file. */
   async attachShown(): Promise<void> {
     const [first] = offersOf(this.watch.shown);

@@ -1,6 +1,6 @@
 /** What the user writes: the input, its draft, what goes with it, and what is offered while it is written. */
 
-import type { ComposerState, FoundValue, State, ToPage } from "../messages";
+import type { ComposerState, FoundValue, Sent, State, ToPage } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
 import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
@@ -21,6 +21,7 @@ const history = new History(remembered().history);
 const REPEAT_MS = 700;
 let composed: ComposerState = { chips: [], suggested: [], commands: [] };
 let pictures = 0;
+let sendings = 0;
 let knowsHistory = false;
 let busy = false;
 
@@ -77,7 +78,26 @@ export function offerDraft(text: string): void {
 
 /** What was not sent comes back, before what is being written. */
 export function restoreUnsent(text: string): void {
-  if (text !== "") setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
+  if (text !== "") setDraft(joined(text, input.value));
+}
+
+/** What was being written in the page before, which is in another place of the window, and has other things in its memory. */
+export function takeOver(text: string): void {
+  if (text === restored) return;
+  setDraft(input.value === restored ? text : joined(text, input.value));
+}
+
+/** What was sent, and may have ended with the window before anybody saw to it. */
+export function unsettled(): Sent[] {
+  return remembered().sent ?? [];
+}
+
+export function settled(ids: string[]): void {
+  remember({ sent: unsettled().filter(({ id }) => !ids.includes(id)) });
+}
+
+function joined(text: string, typed: string): string {
+  return [text, typed].filter((one) => one.trim() !== "").join("\n\n");
 }
 
 export function focus(): void {
@@ -87,17 +107,24 @@ export function focus(): void {
 function setDraft(text: string, caret = text.length): void {
   input.value = text;
   input.setSelectionRange(caret, caret);
-  remember({ draft: text });
-  showSteer();
+  keepDraft();
   complete();
+}
+
+function keepDraft(): void {
+  remember({ draft: input.value });
+  post({ type: "draft", text: input.value });
+  showSteer();
 }
 
 function send(type: "send" | "steer"): void {
   const text = input.value.trim();
   if (!hasSomething()) return;
-  post({ type, text });
+  sendings += 1;
+  const sent = { id: `${Date.now()}-${sendings}`, text };
   history.add(text);
-  remember({ history: history.all() });
+  remember({ history: history.all(), sent: [...unsettled(), sent] });
+  post({ type, ...sent });
   setDraft("");
   scrollToEnd();
 }
@@ -180,6 +207,7 @@ function showOther(isOlder: boolean): boolean {
   }
   const found = isOlder ? history.older(input.value) : history.newer(input.value);
   if (found === undefined) return false;
+  remember({ history: history.all() });
   setDraft(found, isOlder ? 0 : found.length);
   completion.dismiss(); // a command of before is not to be completed
   drawOffers();
@@ -231,8 +259,7 @@ function tell(text: string): void {
 
 input.addEventListener("input", () => {
   note.hidden = true;
-  remember({ draft: input.value });
-  showSteer();
+  keepDraft();
   complete();
 });
 input.addEventListener("keydown", (event) => {
@@ -250,4 +277,7 @@ steer.addEventListener("click", () => send("steer"));
 find("#attach", HTMLButtonElement).addEventListener("click", () => post({ type: "attach" }));
 acceptPictures(input, find("#entry", HTMLElement), (file) => void addPicture(file), () => tell(TEXTS.notTaken));
 
-setDraft(remembered().draft ?? "");
+// The input is there before this script is: what was typed by now stays.
+const restored = joined(remembered().draft ?? "", input.value);
+input.value = restored;
+remember({ draft: restored });

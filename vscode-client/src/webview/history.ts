@@ -15,9 +15,10 @@ export class History {
     this.at = this.entries.length;
   }
 
-  /** The last ones, for the page to remember. */
+  /** The last ones, for the page to remember; with what was being written, as long as something else is shown. */
   all(): string[] {
-    return this.entries.slice(-MOST);
+    const draft = this.at < this.entries.length ? [this.draft] : [];
+    return [...this.entries, ...draft.filter(isKept)].slice(-MOST);
   }
 
   /** Puts what other conversations were sent before what is known; what is shown stays the same. */
@@ -29,14 +30,15 @@ export class History {
   }
 
   add(text: string): void {
-    if (text !== "" && text.length <= LONGEST) this.entries = [...this.entries.filter((entry) => entry !== text), text];
+    this.keepDraft();
+    this.put(text);
     this.at = this.entries.length;
-    this.draft = "";
   }
 
   /** The one before what is shown; undefined if there is none. */
   older(shown: string): string | undefined {
     if (shown !== this.entries[this.at]) {
+      this.keepDraft(); // an earlier one was changed, which is the draft now
       this.draft = shown;
       this.at = this.entries.length;
     }
@@ -51,4 +53,18 @@ export class History {
     this.at += 1;
     return this.entries[this.at] ?? this.draft;
   }
+
+  /** What was being written before something else was shown: it can be gone back to. */
+  private keepDraft(): void {
+    if (this.at < this.entries.length) this.put(this.draft);
+    this.draft = "";
+  }
+
+  private put(text: string): void {
+    if (isKept(text)) this.entries = [...this.entries.filter((entry) => entry !== text), text];
+  }
+}
+
+function isKept(text: string): boolean {
+  return text.trim() !== "" && text.length <= LONGEST;
 }

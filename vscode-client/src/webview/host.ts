@@ -1,11 +1,13 @@
 /** The page's side of VS Code: messages to the extension, what is remembered while the page is away, and its elements. */
 
 import type { FormValues } from "../forms";
-import type { FromPage } from "../messages";
+import type { FromPage, Sent } from "../messages";
 
 /** Kept by VS Code when the page is thrown away. Each part of the page has its own keys. */
 export interface Remembered {
   draft?: string;
+  /** What was sent, until the extension has seen to it: the window may end before. */
+  sent?: Sent[];
   /** Which one the page shows: a tab is found again by it. */
   conversation?: string;
   /** What was sent before. */

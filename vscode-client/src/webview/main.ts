@@ -36,6 +36,10 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return footer.showState(message.state);
     case "restoreUnsent":
       return composer.restoreUnsent(message.text);
+    case "settled":
+      return composer.settled(message.ids);
+    case "draft":
+      return composer.takeOver(message.text);
     case "conversation":
       return remember({ conversation: message.id });
     case "composer":
@@ -55,4 +59,4 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   }
 });
 
-post({ type: "ready" });
+post({ type: "ready", unsettled: composer.unsettled() });
