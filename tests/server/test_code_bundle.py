@@ -169,6 +169,16 @@ def test_little_that_is_new_is_not_worth_it(installed: Installed) -> None:
     assert installed.path.stat().st_mtime_ns == before
 
 
+def test_where_nothing_is_new_no_file_is_looked_at(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed.start()
+    installed.import_all()
+    looked: list[str] = []
+    monkeypatch.setattr(code_bundle, "_source", lambda origin: looked.append(origin))
+    monkeypatch.setattr(Path, "read_bytes", lambda path: looked.append(str(path)))
+    write_code_bundle()
+    assert looked == []
+
+
 def test_nothing_is_written_where_python_writes_no_byte_code(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

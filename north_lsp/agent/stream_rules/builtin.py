@@ -1,6 +1,7 @@
 """The rules that are bundled with North: what models are known to do wrong while they write."""
 
 import re
+from functools import cache
 
 from north_lsp.agent.ports.stream_rules import Condition, StreamRule
 from north_lsp.agent.prompts import render
@@ -35,6 +36,7 @@ class BuiltIn:
     at_end: bool = False
 
 
+@cache
 def built_in() -> tuple[BuiltIn, ...]:
     """Return the rules of North's own, all of them."""
     return (
