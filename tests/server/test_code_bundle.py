@@ -173,7 +173,7 @@ def test_where_nothing_is_new_no_file_is_looked_at(installed: Installed, monkeyp
     installed.start()
     installed.import_all()
     looked: list[str] = []
-    monkeypatch.setattr(code_bundle, "_source", lambda origin: looked.append(origin))
+    monkeypatch.setattr(code_bundle, "_source", looked.append)
     monkeypatch.setattr(Path, "read_bytes", lambda path: looked.append(str(path)))
     write_code_bundle()
     assert looked == []
