@@ -52,6 +52,16 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return None if inside.startswith(ON_WINDOWS) else True
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Run three processes on two cores, and so on: a quarter of the time, tests wait, for a server's timer, a disk or
+    a process that ends, and that core has nothing to do otherwise."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the collector of garbage from what is imported and collected here. It stays until the end, and looking

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcMethodNotFound, JsonRpcRequestCancelled
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
 
 from north_lsp import __version__
 from north_lsp.lsp.features import Features, Offered, Span
@@ -31,9 +33,14 @@ class _Writer:
         """Do nothing: the peer owns the connection."""
 
 
+_converter = cache(default_converter)
+"""Between messages and pygls's types, for all connections: it writes code for each type that it meets, and keeps it."""
+
+
 class _Server(LanguageServer):
     def __init__(self, on_failure: Callable[[str, BaseException], None]) -> None:
-        super().__init__("north", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+        sync = types.TextDocumentSyncKind.Incremental
+        super().__init__("north", __version__, text_document_sync_kind=sync, converter_factory=_converter)
         self._on_failure = on_failure
 
     def report_server_error(self, error: Exception, source: Any) -> None:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _MAGIC = b"north-code-2" + importlib.util.MAGIC_NUMBER
 _PYC_HEADER = 16
@@ -68,23 +68,29 @@ class CodeBundle:
         self.path = path
         self._loaded_before = frozenset(sys.modules)
         self._lock = threading.RLock()
-        self._entries: dict[str, _Entry] = {}
+        self._rows: dict[str, tuple[Any, ...]] = {}  # of entries: few of them are looked at
+        self._outdated: set[str] = set()
         self._early_size = 0
         self._early: list[CodeType | None] | None = None
         self._file = -1
         self._codes = 0
         with contextlib.suppress(OSError, ValueError, EOFError, TypeError):  # there is none, or it is damaged
             self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-            self._entries = self._read_entries()
+            self._rows = self._read_rows()
 
-    def _read_entries(self) -> dict[str, _Entry]:
+    def _read_rows(self) -> dict[str, tuple[Any, ...]]:
         start = self._piece(0, len(_MAGIC) + 8)
         if start[: len(_MAGIC)] != _MAGIC:
             return {}
         size = int.from_bytes(start[len(_MAGIC) :], "little")
         self._early_size, rows = marshal.loads(self._piece(len(start), size))
         self._codes = len(start) + size
-        return {name: _Entry(*row) for name, row in rows.items()}
+        return rows if isinstance(rows, dict) else {}
+
+    def _entry(self, name: str) -> _Entry | None:
+        with contextlib.suppress(KeyError, TypeError):
+            return _Entry(*self._rows[name])
+        return None
 
     def _piece(self, at: int, size: int) -> bytes:
         """Read one piece; a file that is too short raises EOFError."""
@@ -98,8 +104,11 @@ class CodeBundle:
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """Answer what Python's finder would, for a module of a package that was found where it was when the file was
         written. Packages themselves are found by Python's finder, so `sys.path` decides as always."""
-        entry = self._entries.get(name)
-        if entry is None or path is None or list(path) != [entry.folder] or not _holds(entry):
+        entry = self._entry(name)
+        if entry is None or path is None or list(path) != [entry.folder]:
+            return None
+        if not _holds(entry):
+            self._outdated.add(name)
             return None
         spec = ModuleSpec(name, _Loader(name, entry.origin, self), origin=entry.origin, is_package=entry.is_package)
         if entry.is_package:
@@ -111,9 +120,9 @@ class CodeBundle:
     def code(self, name: str) -> CodeType | None:
         """Return the code of a module, or None if it cannot be read."""
         with contextlib.suppress(OSError, ValueError, EOFError, TypeError, LookupError):
-            entry = self._entries[name]
-            code = self._take_early(entry.at) if entry.is_early else marshal.loads(self._alone(entry))
-            return code if isinstance(code, CodeType) else None
+            if (entry := self._entry(name)) is not None:
+                code = self._take_early(entry.at) if entry.is_early else marshal.loads(self._alone(entry))
+                return code if isinstance(code, CodeType) else None
         return None
 
     def _take_early(self, at: int) -> CodeType | None:
@@ -136,11 +145,13 @@ class CodeBundle:
         """Put what is loaded by now into the file, beside what is there and still holds, and the modules named in
         `early` into one piece. Raises OSError."""
         self._early = []  # what nobody has imported by now need not be kept
-        kept = {name: entry for name, entry in self._entries.items() if _holds(entry)}
         early = set(early) - self._loaded_before
+        if self._misplaced(self._rows.keys() - self._outdated, early) < _WORTH_WRITING:
+            return  # as nearly always, and known without looking at a file
+        found = ((name, self._entry(name)) for name in self._rows)
+        kept = {name: entry for name, entry in found if entry is not None and _holds(entry)}
         new = dict(_loaded(kept.keys() | self._loaded_before))
-        late = [name for name, entry in kept.items() if name in early and not entry.is_early]
-        if len(new) + len(late) < _WORTH_WRITING:
+        if len(new) + self._misplaced(kept.keys(), early, are_new=False) < _WORTH_WRITING:
             return
         codes: dict[str, tuple[_Entry, bytes | CodeType]] = dict(new)
         read = self._read_early() if any(entry.is_early for entry in kept.values()) else ()
@@ -153,6 +164,12 @@ class CodeBundle:
         finally:
             temporary.unlink(missing_ok=True)
             self._remove_left_behind()
+
+    def _misplaced(self, known: Collection[str], early: Collection[str], *, are_new: bool = True) -> int:
+        """Count the modules that belong into the early piece and are not in it, and those that are new."""
+        new = sum(1 for _ in _candidates({*known, *self._loaded_before})) if are_new else 0
+        entries = (self._entry(name) for name in early if name in known)
+        return new + sum(1 for entry in entries if entry is not None and not entry.is_early)
 
     def _remove_left_behind(self) -> None:
         for path in self.path.parent.glob(f"{self.path.name}.*"):
@@ -193,25 +210,29 @@ def _source(origin: str) -> tuple[int, int] | None:
     return int(found.st_mtime) & 0xFFFFFFFF, found.st_size & 0xFFFFFFFF
 
 
+def _candidates(known: Container[str]) -> Iterator[tuple[str, str, str, bool]]:
+    """Give the name, source and byte code of each loaded module of a package, and whether it is one itself."""
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None) if "." in name and name not in known else None
+        if spec is None or not isinstance(spec.loader, SourceFileLoader):
+            continue
+        if spec.name == name and spec.origin and spec.cached:
+            yield name, spec.origin, spec.cached, spec.submodule_search_locations is not None
+
+
 def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, bytes]]]:
     """Give each loaded module of a package with its code, if Python has byte code of it that is checked by time."""
-    for name, module in list(sys.modules.items()):
-        spec = getattr(module, "__spec__", None)
-        if "." not in name or name in known or spec is None or not isinstance(spec.loader, SourceFileLoader):
-            continue
-        if spec.name != name or not spec.origin or not spec.cached:
-            continue
+    for name, origin, cached, is_package in _candidates(known):
         try:
-            data = Path(spec.cached).read_bytes()
+            data = Path(cached).read_bytes()
         except OSError:
             continue
         header, code = data[:_PYC_HEADER], data[_PYC_HEADER:]
         if header[:4] != importlib.util.MAGIC_NUMBER or any(header[4:8]):
             continue
         source = int.from_bytes(header[8:12], "little"), int.from_bytes(header[12:], "little")
-        is_package = spec.submodule_search_locations is not None
-        folder = os.path.dirname(os.path.dirname(spec.origin) if is_package else spec.origin)
-        yield name, (_Entry(0, len(code), spec.origin, spec.cached, folder, is_package, source), code)
+        folder = os.path.dirname(os.path.dirname(origin) if is_package else origin)
+        yield name, (_Entry(0, len(code), origin, cached, folder, is_package, source), code)
 
 
 def _spelled(codes: Mapping[str, tuple[_Entry, bytes | CodeType]], early: Container[str]) -> bytes:

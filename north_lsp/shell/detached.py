@@ -137,7 +137,7 @@ def _start(
     """Start the supervisor and write the job's record. Blocks. Raises ToolError."""
     record = records / os.urandom(16).hex()[:12]
     config = {
-        "launcher": str(LAUNCHER),
+        "launcher": LAUNCHER,
         "launch": launch,
         "lock": str(record / "lock"),
         "output": str(output),

@@ -1,26 +1,25 @@
-"""Ends what a killed North leaves behind: its shells and everything that they started.
+"""Has what a killed North leaves behind ended: its shells and everything that they started.
 
-A separate process also holds the shells' descriptors, so that the shells do not notice that North is gone and still
-have below them whatever their commands sent into the background; then it ends them all. It learns of North's end,
-however that came, because North's end of the connection closes.
+A separate process (`guardian_process.py`) also holds the shells' descriptors, so that the shells do not notice that
+North is gone and still have below them whatever their commands sent into the background; then it ends them all. It
+learns of North's end, however that came, because North's end of the connection closes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import sys
 import threading
 from collections.abc import Sequence
 
-from north_lsp import systems
-from north_lsp.shell.processes import children_of, end_now, started_at
+from north_lsp.shell.guardian_process import MESSAGE
+from north_lsp.shell.processes import started_at
 
-_COMMAND = (sys.executable, "-I", "-c", "from north_lsp.shell.guardian import main; main()")
-_MESSAGE = 64  # the length of each: macOS keeps no bounds between messages on such a connection
-_DESCRIPTORS = 3
+_RUN = "import sys; sys.path.append(sys.argv[1]); import guardian_process; guardian_process.main()"
+_COMMAND = (sys.executable, "-I", "-S", "-c", _RUN, os.path.dirname(__file__))
+"""It is imported, since Python keeps no byte code of what it runs as a script."""
 
 
 class Guardian:
@@ -52,7 +51,7 @@ class Guardian:
         with self._lock, contextlib.suppress(OSError):
             self._start()
             if sys.platform != "win32" and self._socket is not None:
-                data = text.encode().ljust(_MESSAGE)
+                data = text.encode().ljust(MESSAGE)
                 sent = socket.send_fds(self._socket, [data], descriptors)
                 self._socket.sendall(data[sent:])
 
@@ -78,44 +77,3 @@ class Guardian:
 
 
 GUARDIAN = Guardian()
-
-
-def main() -> None:
-    """Guard the shells of one North until its end of the connection closes, then end them."""
-    if sys.platform == "win32":
-        return
-    for number in (signal.SIGINT, signal.SIGTERM, systems.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.setsid()  # a signal to North's group or terminal is not for it
-    os.chdir("/")
-    held: dict[int, tuple[str, list[int]]] = {}
-    with socket.socket(fileno=int(sys.argv[1])) as connection:
-        while True:
-            try:
-                message, descriptors = _next(connection)
-            except OSError:
-                break
-            if len(message) < _MESSAGE:
-                break
-            word, pid, *since = message.decode().split()
-            for descriptor in held.pop(int(pid), ("", []))[1]:
-                os.close(descriptor)
-            if word == "hold":
-                held[int(pid)] = (since[0] if since else "", list(descriptors))
-    end_now(lambda: [one for pid, (since, _) in held.items() for one in _tree(pid, since)])
-
-
-def _next(connection: socket.socket) -> tuple[bytes, list[int]]:
-    """Return the next message with its descriptors; a shorter one at the connection's end. Raises OSError."""
-    if sys.platform == "win32":
-        return b"", []
-    message, descriptors, _, _ = socket.recv_fds(connection, _MESSAGE, _DESCRIPTORS)
-    while message and len(message) < _MESSAGE and (more := connection.recv(_MESSAGE - len(message))):
-        message += more
-    return message, descriptors
-
-
-def _tree(pid: int, since: str) -> list[int]:
-    """Return a shell and the processes below it; empty if the process id now belongs to another process."""
-    return [*children_of(pid), pid] if since and started_at(pid) == since else []

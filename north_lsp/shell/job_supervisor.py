@@ -43,7 +43,7 @@ def main(config: dict[str, Any]) -> None:
         written.write(json.dumps(launch).encode())
         written.seek(0)
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", config["launcher"]],
+            config["launcher"],
             stdin=written,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,28 +1,31 @@
 """Becomes the shell of a session: takes the terminal, enters the sandbox if told to, and is replaced by bash.
 
-Runs as a separate script (`python -I -S launcher.py`, with JSON on its input), since what it does must never happen in
-North's own process; it imports none of North's modules. It reports the restrictions that hold on the control descriptor
-before bash starts: `P <json>`, or `X <reason>` if it gave up. Without the restrictions that were asked for the shell
-does not start (namespaces are required only if `needs` is set). With `--hold` it joins the sandbox of a running shell
-and holds further names there. On macOS it becomes `sandbox-exec`, which takes the sandbox's profile and becomes bash.
+Runs in a process of its own (`LAUNCHER` in `spawning.py`, with JSON on its input), since what it does must never happen
+in North's; it imports none of North's modules, and little else, since each shell waits for it. It reports the
+restrictions that hold on the control descriptor before bash starts: `P <json>`, or `X <reason>` if it gave up. Without
+the restrictions that were asked for the shell does not start (namespaces are required only if `needs` is set). With
+`--hold` it joins the sandbox of a running shell and holds further names there. On macOS it becomes `sandbox-exec`,
+which takes the sandbox's profile and becomes bash.
 """
 
 from __future__ import annotations
 
-import contextlib
+import _socket
 import ctypes
 import json
 import os
-import platform
 import signal
-import socket
 import struct
 import sys
-from typing import Any
+from collections.abc import Sequence
 
-with contextlib.suppress(ImportError):  # on Windows it is only read, never run
+if sys.platform != "win32":  # there it is only read, never run
     import fcntl
     import termios
+
+TYPE_CHECKING = False  # `typing` takes longer to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
 
 # Above 63: bash uses the descriptors from there downwards for a coprocess's pipes, and later closes them, whatever they
 # are by then.
@@ -108,9 +111,13 @@ def landlock_version() -> int:
     return max(0, int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1)))
 
 
+def _machine() -> str:
+    return os.uname().machine if sys.platform != "win32" else ""
+
+
 def filters_system_calls() -> bool:
     """Return whether this machine's system call numbers are known, so that calls can be filtered."""
-    return sys.platform == "linux" and platform.machine() in _ARCHITECTURES
+    return sys.platform == "linux" and _machine() in _ARCHITECTURES
 
 
 def enter_namespaces(uid: int, gid: int) -> None:
@@ -122,8 +129,11 @@ def enter_namespaces(uid: int, gid: int) -> None:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                 file.write(text)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        made = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+        try:
             fcntl.ioctl(made, 0x8914, struct.pack("16sh14x", b"lo", 1 | 64))  # SIOCSIFFLAGS: up, running
+        finally:
+            made.close()
     except OSError as error:
         raise Unavailable(f"no namespaces of its own: {error}") from None
     _mount(None, "/", _REC | _PRIVATE)
@@ -276,16 +286,16 @@ def drop_capabilities() -> None:
 def restrict_calls(families: list[int]) -> None:
     """Filter system calls: sockets of these families only, no access to other processes, mounts or namespaces. Raises
     Unavailable."""
-    if platform.machine() not in _ARCHITECTURES:
-        raise Unavailable(f"no system call filter for {platform.machine()}")
-    arch, numbers = _ARCHITECTURES[platform.machine()]
+    if _machine() not in _ARCHITECTURES:
+        raise Unavailable(f"no system call filter for {_machine()}")
+    arch, numbers = _ARCHITECTURES[_machine()]
     numbers = numbers | _COMMON
     load, equal, greater, any_bit, ret = 0x20, 0x15, 0x35, 0x45, 0x06
     allow, refuse = 0x7FFF0000, 0x00050000 | _EPERM
     program: list[tuple[int, int, int, int]] = [
         (load, 0, 0, 4), (equal, 1, 0, arch), (ret, 0, 0, refuse), (load, 0, 0, 0),
     ]  # fmt: skip
-    if platform.machine() == "x86_64":  # the x32 calls have their own numbers
+    if _machine() == "x86_64":  # the x32 calls have their own numbers
         program += [(greater, 0, 1, 0x40000000), (ret, 0, 0, refuse)]
     for name in (*_REFUSED, *_COMMON):
         program += [(equal, 0, 1, numbers[name]), (ret, 0, 0, refuse)]
@@ -339,7 +349,7 @@ def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     drop_capabilities()
     restrict_files(version, rules, network=namespaces)
-    restrict_calls([socket.AF_INET, socket.AF_INET6] if namespaces else [])
+    restrict_calls([_socket.AF_INET, _socket.AF_INET6] if namespaces else [])
     return {"landlock": version, "namespaces": namespaces, "why": why, "temp": temp}
 
 
@@ -418,10 +428,11 @@ def probe() -> dict[str, Any] | str:
         return str(error)
 
 
-if __name__ == "__main__":
-    if sys.argv[1:] == ["--probe"]:
+def run(words: Sequence[str]) -> None:
+    """Do what the command line says."""
+    if words == ["--probe"]:
         sys.stdout.write(json.dumps(probe()))
-    elif sys.argv[1:] == ["--hold"]:
+    elif words == ["--hold"]:
         sys.stdout.write(hold_more(json.load(sys.stdin)))
     else:
         main(json.load(sys.stdin))

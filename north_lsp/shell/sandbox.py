@@ -97,7 +97,7 @@ def probe() -> ActiveRestrictions | str:
         return has.reason
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")), "--probe"],
+            [*LAUNCHER, "--probe"],
             capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         answer = json.loads(done.stdout)
@@ -281,7 +281,7 @@ def hold_more(pid: int, held: Held, described: dict[str, Any], roots: Sequence[P
     try:
         with as_input(config) as given:
             done = subprocess.run(
-                [sys.executable, "-I", "-S", str(LAUNCHER), "--hold"],
+                [*LAUNCHER, "--hold"],
                 stdin=given, capture_output=True, timeout=10, check=False, text=True,
             )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -24,7 +24,9 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.guardian import GUARDIAN
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
+_RUN = "import sys; sys.path.append(sys.argv[1]); import launcher; launcher.run(sys.argv[2:])"
+LAUNCHER = (sys.executable, "-I", "-S", "-c", _RUN, os.path.dirname(__file__))
+"""The command line of `launcher.py`. It is imported, since Python keeps no byte code of what it runs as a script."""
 SCRIPT = ".north-command"
 _ROWS, _COLUMNS = 40, 120
 
@@ -68,7 +70,7 @@ def spawn(
     try:
         with as_input(config) as given:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(LAUNCHER)],
+                LAUNCHER,
                 stdin=given,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -4,14 +4,18 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Set
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from north_lsp.cli.arguments import options_of, parser, subparsers
 from north_lsp.cli.completion.table import table
-from tests.cli.test_command_line import run
+from tests.cli import test_command_line
+from tests.end_to_end.world import SERVER
 from tests.support.completed import LINES, NOTHING, make_files
+
+run = partial(test_command_line.run, program=SERVER)
 
 
 @pytest.mark.parametrize(("line", "offered"), [*LINES.items(), *((line, set()) for line in NOTHING)])

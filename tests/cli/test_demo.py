@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.world import SERVER
 from tests.support.model_server import ModelServer
 from tests.support.patience import PATIENCE
 from tests.support.script import Fail, answer
@@ -83,7 +85,7 @@ def test_ctrl_c_ends_it_in_words(tmp_path: Path, place: str) -> None:
 
 
 def run(folder: Path, command: str, **more: str) -> subprocess.CompletedProcess[str]:
-    command = command.replace("north-lsp", f"{sys.executable} -m north_lsp")
+    command = command.replace("north-lsp", shlex.join(SERVER))
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         capture_output=True,

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,11 @@ from north_lsp.cli.reach import network
 from north_lsp.cli.surroundings import editors, on_path
 from north_lsp.cli.variables import WITHOUT_EFFECT
 from north_lsp.server.options import Options
-from tests.cli.test_command_line import run
+from tests.cli import test_command_line
+from tests.end_to_end.world import SERVER
 from tests.support.model_server import ModelServer
+
+run = partial(test_command_line.run, program=SERVER)
 
 
 def options_in(folder: Path, **environ: str) -> Options:

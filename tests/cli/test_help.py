@@ -6,6 +6,7 @@ import pty
 import shlex
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,11 @@ from north_lsp.cli.commands import COMMANDS
 from north_lsp.cli.main import _COMMANDS, _OF_SERVERS, read_arguments
 from north_lsp.cli.talking import is_colored, waiting
 from north_lsp.storage.locations import Locations
-from tests.cli.test_command_line import run
+from tests.cli import test_command_line
+from tests.end_to_end.world import SERVER
 from tests.storage.test_listing import header, put, said
+
+run = partial(test_command_line.run, program=SERVER)
 
 ROOT = Path(__file__).parents[2]
 

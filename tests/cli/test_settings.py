@@ -1,11 +1,15 @@
 """`north-lsp settings`: lists, gets, sets and resets, in the user's file and the project's."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.cli.test_command_line import run
+from tests.cli import test_command_line
+from tests.end_to_end.world import SERVER
+
+run = partial(test_command_line.run, program=SERVER)
 
 
 def test_a_setting_is_listed_set_and_reset_in_both_files(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
 """`north-lsp stats`: the numbers of a conversation, and of the disk."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from north_lsp.storage.areas import areas
 from north_lsp.storage.locations import Locations
-from tests.cli.test_command_line import run
+from tests.cli import test_command_line
 from tests.cli.test_export import store
+from tests.end_to_end.world import SERVER
+
+run = partial(test_command_line.run, program=SERVER)
 
 TIME = "2026-01-02T03:04:05.678Z"
 

@@ -41,13 +41,21 @@ def _real_files() -> tuple[tuple[str, bytes, os.stat_result], ...]:
     )
 
 
+@cache
+def _real_folders() -> tuple[str, ...]:
+    return tuple(sorted({name.rpartition("/")[0] for name, _, _ in _real_files()}))
+
+
 def copy_real_project(target: Path) -> Path:
     """A part of the standard library, as a project: real sources of some 20 files."""
+    top = os.fspath(target)
+    for folder in _real_folders():
+        os.makedirs(f"{top}/{folder}", exist_ok=True)
     for name, data, status in _real_files():
-        path = target / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        path.chmod(stat.S_IMODE(status.st_mode))
+        path = f"{top}/{name}"
+        with open(path, "wb", buffering=0) as file:
+            file.write(data)
+            os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return target
 

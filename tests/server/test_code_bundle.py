@@ -192,6 +192,16 @@ def test_what_was_left_half_written_is_removed(installed: Installed) -> None:
     assert new.exists()
 
 
+def test_where_nothing_is_new_no_file_is_looked_at(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed.start()
+    installed.import_all()
+    looked: list[str] = []
+    monkeypatch.setattr(code_bundle, "_source", looked.append)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: looked.append(str(path)))
+    write_code_bundle(EARLY)
+    assert looked == []
+
+
 def test_nothing_is_written_where_python_writes_no_byte_code(
     installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

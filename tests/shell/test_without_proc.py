@@ -108,15 +108,17 @@ import sys
 from pathlib import Path
 from north_lsp.shell import processes
 processes.PROC = Path("/nonexistent")
-from north_lsp.shell.guardian import main
-main()
+from north_lsp.shell import guardian_process
+guardian_process._QUIET_SECONDS = {quiet}
+guardian_process.main()
 """
 
 
+@pytest.mark.parametrize("quiet", [0, 1000], ids=["all is loaded before", "all is loaded then"])
 def test_the_shell_of_a_north_that_is_gone_is_ended_with_what_it_started(
-    monkeypatch: pytest.MonkeyPatch, shell: "subprocess.Popen[bytes]"
+    monkeypatch: pytest.MonkeyPatch, shell: "subprocess.Popen[bytes]", quiet: int
 ) -> None:
-    monkeypatch.setattr(guardian, "_COMMAND", (sys.executable, "-c", GUARDED))
+    monkeypatch.setattr(guardian, "_COMMAND", (sys.executable, "-c", GUARDED.format(quiet=quiet)))
     monkeypatch.setattr(sys, "platform", "darwin")  # it makes its session itself
     watching = guardian.Guardian()
     with subprocess.Popen(["sleep", "1000"]) as other:

@@ -108,8 +108,10 @@ def _ask_once() -> None:
     from north_lsp.cli import arguments
     from north_lsp.providers.base import ModelRequest, UserMessage
     from north_lsp.providers.catalog.catalog import catalog
+    from north_lsp.server import code_bundle
     from north_lsp.server.connection import load_tools
 
+    code_bundle.read_code_bundle = lambda use: None  # type: ignore[assignment, return-value]  # nothing is imported here
     catalog()
     arguments.parser = cache(arguments.parser)
     arguments.parser()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from north_lsp.agent.ports.stream_rules import Condition, StreamRule
 from north_lsp.agent.prompts import render
@@ -37,6 +38,7 @@ class BuiltIn:
     at_end: bool = False
 
 
+@cache
 def built_in() -> tuple[BuiltIn, ...]:
     """Return the rules of North's own, all of them."""
     return (

@@ -82,7 +82,7 @@ def events_of_chunks(vendor: Vendor, chunks: list[bytes]) -> list[StreamEvent]:
     async def run() -> list[StreamEvent]:
         return await ask(vendor.make("http://server.invalid", transport=network))
 
-    events = _runner().run(run())
+    events = _runner().get_loop().run_until_complete(run())  # `Runner.run` handles signals, too, which takes longer
     assert network.refused == []
     return events
 

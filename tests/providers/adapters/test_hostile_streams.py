@@ -51,13 +51,15 @@ def places(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def changed(events: list[dict[str, Any]], path: Path, value: Any) -> list[Any]:
-    mutated = copy.deepcopy(events)
-    if not path:
-        return mutated
+    """The events with another value at one place. They share all others, which nobody changes: copying all of them
+    took a quarter of these tests' time."""
+    mutated: list[Any] = list(events)
     there: Any = mutated
     for key in path[:-1]:
+        there[key] = copy.copy(there[key])
         there = there[key]
-    there[path[-1]] = value
+    if path:
+        there[path[-1]] = value
     return mutated
 
 
