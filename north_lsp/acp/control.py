@@ -45,10 +45,12 @@ def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
 
 def opened_fields(session: Session, queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
     """Return the fields of a load's answer that say what an earlier process left: prompts that were not sent, and a
-    turn that can continue; and which other process has the conversation."""
+    turn that can continue, or was cut off; and which other process has the conversation."""
     left, holder = session.unfinished, session.sharing.holder
     north: dict[str, Any] = {"queued": _rows(queued_prompts)} if queued_prompts else {}
     north |= {"unfinished": {"reason": left.reason}} if left is not None else {}
+    if left is None and holder is None and not session.is_busy and session.left_turn.ended_early:
+        north["endedEarly"] = True
     if holder is not None:
         client, is_leaving = visible(holder.client or ""), holder.is_leaving
         north["openElsewhere"] = {"pid": holder.pid or 0, "client": client, "leaving": is_leaving}

@@ -212,7 +212,7 @@ export interface PromptResult {
 /** Prompts that were queued and will not be sent, whether the model failed, a turn that an earlier process left, and who
  * else has the conversation open. North's extension. */
 export interface Unsent {
-  north?: { queued?: { id: string; text: string }[]; error?: { kind?: string }; unfinished?: object; openElsewhere?: OpenElsewhere };
+  north?: { queued?: { id: string; text: string }[]; error?: { kind?: string }; unfinished?: object; endedEarly?: boolean; openElsewhere?: OpenElsewhere };
 }
 
 /** Another process that writes the conversation; `leaving`: its window is gone, and it only ends what it had begun. */

@@ -120,11 +120,18 @@ test("a request without a token has one parameter: more of them would be sent as
 });
 
 test("a turn that ended with the window is said, once", async () => {
-  const { session, notes } = world();
+  const { session, notes } = world({ "session/load": () => ({ _meta: { north: { endedEarly: true } } }) });
   session.restore("old", { wasRunning: true });
   await session.open();
   assert.equal(notes().filter((text) => text.includes("/continue")).length, 1);
   await session.renew("old");
+  assert.deepEqual(notes(), []);
+});
+
+test("a turn that came to its end after the window had gone did not end with it", async () => {
+  const { session, notes } = world();
+  session.restore("old", { wasRunning: true });
+  await session.open();
   assert.deepEqual(notes(), []);
 });
 

@@ -8,6 +8,7 @@ from typing import Literal
 from north_lsp.agent.log.agent_calls import is_of_agent
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.marks import StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
@@ -80,6 +81,18 @@ def find_unfinished(path: Sequence[Logged], *, was_left: bool) -> Unfinished | N
     if not was_left or not (last.entry.calls or said):
         return None
     return Unfinished(prompt, last, calls, decided, "left")
+
+
+def ended_early(path: Sequence[Logged]) -> bool:
+    """Tell whether the turn at the end of a path was cut off, by the end of its process or its session, rather than
+    having come to its end or having been stopped by the user."""
+    begin = next((index for index in range(len(path) - 1, -1, -1) if _begins_step(path[index])), None)
+    if begin is None or any(isinstance(one.entry, StopEntry) for one in path[begin:]):
+        return False
+    last = path[begin].entry
+    if not isinstance(last, AnswerEntry):
+        return True
+    return last.stop_reason == "aborted" or bool(last.calls)
 
 
 def waiting_about(path: Sequence[Logged], call_id: str) -> list[str]:

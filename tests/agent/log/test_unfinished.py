@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from north_lsp.agent.log.entries import logged
-from north_lsp.agent.log.unfinished import find_unfinished
+from north_lsp.agent.log.marks import StopEntry
+from north_lsp.agent.log.unfinished import ended_early, find_unfinished
 
 Row = dict[str, Any]
 
@@ -69,6 +70,28 @@ def test_a_turn_goes_on_where_a_question_waits_or_where_it_was_left(
     for was_left, wanted in ((False, waits), (True, left)):
         found = find_unfinished(path(*rows), was_left=was_left)
         assert (found and [call.id for call in found.calls]) == wanted, was_left
+
+
+@pytest.mark.parametrize(
+    ("rows", "early"),
+    [
+        ((), False),
+        ((PROMPT,), True),
+        ((PROMPT, ANSWER), False),
+        ((PROMPT, CALLS), True),
+        ((PROMPT, CALLS, result("c1"), result("c2")), True),
+        ((PROMPT, CALLS, result("c1"), result("c2"), ANSWER), False),
+        ((PROMPT, ANSWER, PROMPT), True),
+        ((PROMPT, CALLS, StopEntry().to_json()), False),
+    ],
+)
+def test_a_turn_was_cut_off_where_it_has_no_end(rows: tuple[Row, ...], early: bool) -> None:
+    assert ended_early(path(*rows)) is early
+
+
+def test_an_answer_that_was_cut_off_is_no_end() -> None:
+    cut = {**ANSWER, "message": {**ANSWER["message"], "stopReason": "aborted"}}
+    assert ended_early(path(PROMPT, cut))
 
 
 def test_an_answer_that_broke_off_is_not_gone_on_with() -> None:

@@ -326,7 +326,7 @@ export class Session extends ConversationState {
       this.setElsewhere(answer._meta?.north?.openElsewhere);
       // Before what waits for the conversation: a message that comes first would have the turn given up.
       if (answer._meta?.north?.unfinished !== undefined && !this.prompts.any) void this.resume(client, this.prompts.goOn());
-      else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to resume it."));
+      else if (this.wasCut && answer._meta?.north?.endedEarly === true) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to resume it."));
       this.wasCut = this.isAgreed = false;
       return true;
     } catch (error) {

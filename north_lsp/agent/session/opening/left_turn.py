@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import Projection
-from north_lsp.agent.log.unfinished import Unfinished, find_unfinished
+from north_lsp.agent.log.unfinished import Unfinished, ended_early, find_unfinished
 from north_lsp.agent.ports.events import CallEnded, Event
 from north_lsp.vocabulary import Mode
 
@@ -37,6 +37,11 @@ class LeftTurn:
         if not self._is_kept:
             return None
         return find_unfinished(self._log.path(), was_left=self._log.conversation.was_left)
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether the last turn was cut off, and nobody can take it up."""
+        return self.find() is None and ended_early(self._log.path())
 
     def mode_of(self, left: Unfinished) -> Mode:
         """Return the mode that was set when its prompt was sent: what the user has chosen since is for the next one."""
