@@ -19,9 +19,11 @@ import struct
 import sys
 from collections.abc import Sequence
 
-if sys.platform != "win32":  # there it is only read, never run
+try:
     import fcntl
     import termios
+except ImportError:  # on Windows it is only read, never run
+    pass
 
 TYPE_CHECKING = False  # `typing` takes longer to import than all of this
 if TYPE_CHECKING:
@@ -112,7 +114,9 @@ def landlock_version() -> int:
 
 
 def _machine() -> str:
-    return os.uname().machine if sys.platform != "win32" else ""
+    if sys.platform == "win32":
+        return ""
+    return os.uname().machine
 
 
 def filters_system_calls() -> bool:
