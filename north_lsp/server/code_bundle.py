@@ -159,7 +159,8 @@ class CodeBundle:
             codes[name] = entry, read[entry.at] if entry.is_early else self._alone(entry)
         temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
-            temporary.write_bytes(_spelled(codes, early))
+            with temporary.open("wb") as file:
+                file.writelines(_spelled(codes, early))
             os.replace(temporary, self.path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -235,8 +236,8 @@ def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, bytes]]]
         yield name, (_Entry(0, len(code), origin, cached, folder, is_package, source), code)
 
 
-def _spelled(codes: Mapping[str, tuple[_Entry, bytes | CodeType]], early: Container[str]) -> bytes:
-    """Return the file: its beginning, the size of the table, the table, the early piece, and the code of the others."""
+def _spelled(codes: Mapping[str, tuple[_Entry, bytes | CodeType]], early: Container[str]) -> Sequence[bytes]:
+    """Return the parts of the file: its beginning, the size of the table, the table, the early piece, and the code of the others."""
     rows: dict[str, tuple[object, ...]] = {}
     together: list[CodeType] = []
     alone: list[bytes] = []
@@ -252,4 +253,4 @@ def _spelled(codes: Mapping[str, tuple[_Entry, bytes | CodeType]], early: Contai
             alone.append(code)
             at += len(code)
     table = marshal.dumps((len(piece), rows))
-    return b"".join((_MAGIC, len(table).to_bytes(8, "little"), table, piece, *alone))
+    return (_MAGIC, len(table).to_bytes(8, "little"), table, piece, *alone)
