@@ -237,7 +237,8 @@ def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, bytes]]]
 
 
 def _spelled(codes: Mapping[str, tuple[_Entry, bytes | CodeType]], early: Container[str]) -> Sequence[bytes]:
-    """Return the parts of the file: its beginning, the size of the table, the table, the early piece, and the code of the others."""
+    """Return the parts of the file: its beginning, the size of the table, the table, the early piece, and the code of
+    the others."""
     rows: dict[str, tuple[object, ...]] = {}
     together: list[CodeType] = []
     alone: list[bytes] = []
