@@ -16,7 +16,7 @@ def share_allocator() -> None:
     needs ctypes."""
     if sys.platform != "linux":
         return
-    import ctypes
+    with suppress(ImportError, OSError, AttributeError):  # no ctypes, a static Python, another C library than glibc
+        import ctypes
 
-    with suppress(AttributeError):  # another C library than glibc
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)

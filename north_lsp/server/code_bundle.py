@@ -194,7 +194,8 @@ def write_code_bundle(early: Collection[str]) -> None:
     `early` are the modules that opening a session has needed."""
     bundle = next((one for one in sys.meta_path if isinstance(one, CodeBundle)), None)
     if bundle is not None and not sys.dont_write_bytecode:
-        with contextlib.suppress(OSError, EOFError):  # what is installed cannot be written to: it starts as before
+        # What is installed cannot be written to, or the file is damaged: it starts as before.
+        with contextlib.suppress(OSError, EOFError, ValueError, TypeError, LookupError):
             bundle.write(early)
 
 
