@@ -146,12 +146,14 @@ class CodeBundle:
         `early` into one piece. Raises OSError."""
         self._early = []  # what nobody has imported by now need not be kept
         early = set(early) - self._loaded_before
-        if self._misplaced(self._rows.keys() - self._outdated, early) < _WORTH_WRITING:
+        known = self._rows.keys() - self._outdated
+        unknown = sum(1 for _ in _candidates(known | self._loaded_before))
+        if unknown + self._not_yet_early(early & known) < _WORTH_WRITING:
             return  # as nearly always, and known without looking at a file
         found = ((name, self._entry(name)) for name in self._rows)
         kept = {name: entry for name, entry in found if entry is not None and _holds(entry)}
         new = dict(_loaded(kept.keys() | self._loaded_before))
-        if len(new) + self._misplaced(kept.keys(), early, are_new=False) < _WORTH_WRITING:
+        if len(new) + self._not_yet_early(early & kept.keys()) < _WORTH_WRITING:
             return
         codes: dict[str, tuple[_Entry, bytes | CodeType]] = dict(new)
         read = self._read_early() if any(entry.is_early for entry in kept.values()) else ()
@@ -166,11 +168,10 @@ class CodeBundle:
             temporary.unlink(missing_ok=True)
             self._remove_left_behind()
 
-    def _misplaced(self, known: Collection[str], early: Collection[str], *, are_new: bool = True) -> int:
-        """Count the modules that belong into the early piece and are not in it, and those that are new."""
-        new = sum(1 for _ in _candidates({*known, *self._loaded_before})) if are_new else 0
-        entries = (self._entry(name) for name in early if name in known)
-        return new + sum(1 for entry in entries if entry is not None and not entry.is_early)
+    def _not_yet_early(self, names: Collection[str]) -> int:
+        """Count those of the modules that are in the file, but not in its early piece."""
+        entries = map(self._entry, names)
+        return sum(1 for entry in entries if entry is not None and not entry.is_early)
 
     def _remove_left_behind(self) -> None:
         for path in self.path.parent.glob(f"{self.path.name}.*"):

@@ -138,7 +138,7 @@ class OnDemand:
             one._stored, self._history, one._shell, one._environment, one._spending, self._ports, one.saved
         )
 
-    @cached_property
+    @property
     def _surroundings(self) -> ModelSurroundings:
         return self._surroundings_and_agents[0]
 

@@ -40,8 +40,8 @@ class LeftTurn:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the last turn was cut off, and nobody can take it up."""
-        return self.find() is None and ended_early(self._log.path())
+        """Whether the last turn was cut off. Where `find` finds it, it can continue."""
+        return ended_early(self._log.path())
 
     def mode_of(self, left: Unfinished) -> Mode:
         """Return the mode that was set when its prompt was sent: what the user has chosen since is for the next one."""
