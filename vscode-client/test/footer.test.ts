@@ -118,3 +118,11 @@ test("that an earlier message is being edited is said, and can be given up", () 
   at("#editing button").dispatchEvent(new view.Event("click"));
   assert.deepEqual(said.pop(), { type: "stopEditing" });
 });
+
+test("that North works is said once, however often the page hears of other things", () => {
+  showState({ ...state, busy: true, activity: "working" });
+  const words = at("#activity").firstChild;
+  showState({ ...state, busy: true, activity: "working", usage: "1 %" });
+  assert.equal(at("#activity").textContent, "working");
+  assert.equal(at("#activity").firstChild, words);
+});

@@ -46,7 +46,7 @@ export function scrolls(box: HTMLElement, name: string): HTMLElement {
   return box;
 }
 
-/** Sets a text only where it has changed: what is selected stays selected. */
+/** Sets a text only where it has changed: what is selected stays selected, and what is said as it changes is said once. */
 export function setText(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -1,7 +1,7 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
 import type { PickerButton, State } from "../messages";
-import { button, element, icon, screenReaderText } from "./elements";
+import { button, element, icon, screenReaderText, setText } from "./elements";
 import { redraw, setHidden, toInput } from "./focus";
 import { find, post } from "./host";
 import { WORDS } from "./texts";
@@ -25,8 +25,8 @@ export function showState(state: State): void {
   showStarting(state);
   setHidden(editing, !state.editing);
   setHidden(permitted, state.permittedSummary === "");
-  permitted.textContent = state.permittedSummary;
-  activity.textContent = state.activity;
+  setText(permitted, state.permittedSummary);
+  setText(activity, state.activity);
   busy = state.busy;
   setHidden(stop, !busy);
   for (const { id, button } of pickers) {
