@@ -30,6 +30,7 @@ _WORTH_WRITING = 20
 """With fewer modules that are not where they should be in the file, it is left as it is."""
 _LEFT_BEHIND_SECONDS = 600
 """After that long, what was to become the file belongs to a process that ended before it was whole."""
+_DAMAGED = (OSError, ValueError, EOFError, TypeError, LookupError)
 
 
 class _Entry(NamedTuple):
@@ -74,7 +75,7 @@ class CodeBundle:
         self._early: list[CodeType | None] | None = None
         self._file = -1
         self._codes = 0
-        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):  # there is none, or it is damaged
+        with contextlib.suppress(*_DAMAGED):  # there is none, or it is damaged
             self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
             self._rows = self._read_rows()
 
@@ -119,10 +120,12 @@ class CodeBundle:
 
     def code(self, name: str) -> CodeType | None:
         """Return the code of a module, or None if it cannot be read."""
-        with contextlib.suppress(OSError, ValueError, EOFError, TypeError, LookupError):
+        try:
             if (entry := self._entry(name)) is not None:
                 code = self._take_early(entry.at) if entry.is_early else marshal.loads(self._alone(entry))
                 return code if isinstance(code, CodeType) else None
+        except _DAMAGED:
+            self._outdated.add(name)
         return None
 
     def _take_early(self, at: int) -> CodeType | None:
@@ -150,23 +153,40 @@ class CodeBundle:
         unknown = sum(1 for _ in _candidates(known | self._loaded_before))
         if unknown + self._not_yet_early(early & known) < _WORTH_WRITING:
             return  # as nearly always, and known without looking at a file
-        found = ((name, self._entry(name)) for name in self._rows)
+        found = ((name, self._entry(name)) for name in self._rows if name in known)
         kept = {name: entry for name, entry in found if entry is not None and _holds(entry)}
         new = dict(_loaded(kept.keys() | self._loaded_before))
         if len(new) + self._not_yet_early(early & kept.keys()) < _WORTH_WRITING:
             return
         codes: dict[str, tuple[_Entry, bytes | CodeType]] = dict(new)
-        read = self._read_early() if any(entry.is_early for entry in kept.values()) else ()
-        for name, entry in kept.items():
-            codes[name] = entry, read[entry.at] if entry.is_early else self._alone(entry)
+        codes.update(self._read(kept))
         temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             with temporary.open("wb") as file:
                 file.writelines(_spelled(codes, early))
+            self._close()  # Windows replaces no file that is open; one that another server has open stays
             os.replace(temporary, self.path)
         finally:
             temporary.unlink(missing_ok=True)
             self._remove_left_behind()
+
+    def _read(self, entries: Mapping[str, _Entry]) -> Mapping[str, tuple[_Entry, bytes | CodeType]]:
+        """Return the code of modules that are in the file; what is damaged is left out, and comes anew some day."""
+        early: Sequence[CodeType] = ()
+        with contextlib.suppress(*_DAMAGED):
+            early = self._read_early() if any(entry.is_early for entry in entries.values()) else ()
+        read: dict[str, tuple[_Entry, bytes | CodeType]] = {}
+        for name, entry in entries.items():
+            with contextlib.suppress(*_DAMAGED):
+                read[name] = entry, early[entry.at] if entry.is_early else self._alone(entry)
+        return read
+
+    def _close(self) -> None:
+        """Give the file up; what is imported from now on comes from Python's own files."""
+        with self._lock:
+            self._rows, file, self._file = {}, self._file, -1
+            if file != -1:
+                os.close(file)
 
     def _not_yet_early(self, names: Collection[str]) -> int:
         """Count those of the modules that are in the file, but not in its early piece."""
@@ -196,7 +216,7 @@ def write_code_bundle(early: Collection[str]) -> None:
     bundle = next((one for one in sys.meta_path if isinstance(one, CodeBundle)), None)
     if bundle is not None and not sys.dont_write_bytecode:
         # What is installed cannot be written to, or the file is damaged: it starts as before.
-        with contextlib.suppress(OSError, EOFError, ValueError, TypeError, LookupError):
+        with contextlib.suppress(*_DAMAGED):
             bundle.write(early)
 
 

@@ -147,6 +147,37 @@ def test_a_damaged_file_does_no_harm(installed: Installed, damage: str) -> None:
     assert [installed.said(name) for name in MODULES] == MODULES
 
 
+def test_what_is_damaged_is_written_again(installed: Installed) -> None:
+    whole = installed.path.read_bytes()
+    table = len(code_bundle._MAGIC) + 8
+    table += int.from_bytes(whole[table - 8 : table], "little")
+    installed.path.write_bytes(whole[:table] + bytes(len(whole) - table))
+    installed.start()
+    installed.import_all()
+    write_code_bundle(EARLY)
+    again = installed.start()
+    assert all(again.code(f"bundled.{name}") for name in ("inner", "inner.deep", *MODULES))
+
+
+def test_a_file_is_closed_before_it_is_replaced(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows replaces no file that is open."""
+    for name in MODULES:
+        installed.write(name, "def said() -> str:\n    return 'new'\n", 1_800_000_000)
+    descriptor = installed.start()._file
+    installed.import_all()
+    replaced: list[Path] = []
+
+    def replace(new: Path, old: Path) -> None:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+        replaced.append(old)
+
+    monkeypatch.setattr(os, "replace", replace)
+    write_code_bundle(EARLY)
+    assert replaced == [installed.path]
+    assert installed.said("part3") == "new"
+
+
 def test_it_is_written_again_when_much_is_new(installed: Installed) -> None:
     before = installed.path.read_bytes()
     for name in MODULES:
