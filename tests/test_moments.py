@@ -164,3 +164,8 @@ def test_anthropics_models_answer_with_these_packages_alone(tmp_path: Path) -> N
         loaded = moments(tmp_path, {"ANTHROPIC_API_KEY": "sk-ant-1234567890", "ANTHROPIC_BASE_URL": model.url})
     assert _packages(loaded.answered) - _TO_ASK_ANTHROPIC == set()
     assert _needless(loaded.answered, (*_OF_NO_USE_TO_ANSWER, "anthropic.resources.beta")) == []
+
+
+def test_own_clients_wait_for_no_library_of_lsp(tmp_path: Path) -> None:
+    loaded = moments(tmp_path, {"NORTH_MODEL": "offline"}, "lsp")
+    assert _packages(loaded.answered) - _TO_OPEN == set()

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
 _MAX_WAITING = 1000
+_MANY_WAITING = 100
 _TEXTS = ("textDocument/did", "notebookDocument/did")
 """How notifications about texts begin. They are not pygls's: it fails at changes of a text that it does not have."""
 
 
 class PyglsBridge:
-    """A `ForeignProtocol`. Messages wait until pygls has loaded and are then handled in order. `texts` are the open
-    documents, followed as the messages come in; `features` is what is offered in them, set before `run`."""
+    """A `ForeignProtocol`. pygls is loaded when the client first asks it for something; messages wait for that, and are
+    then handled in order. `texts` are the open documents, followed as the messages come in; `features` is what is
+    offered in them, set before `run`."""
 
     def __init__(self, peer: Peer, encoding: str, on_failure: Callable[[str, BaseException], None]) -> None:
         self.texts = OpenDocumentTexts(encoding)
@@ -38,6 +40,7 @@ class PyglsBridge:
         self._outbox, self._answers = anyio.create_memory_object_stream[dict[str, Any]](math.inf)
         self._room = anyio.Event()  # cleared while the client leaves too many answers unread
         self._room.set()
+        self._needed = anyio.Event()
         self._muted: set[object] = set()
         self._changed = anyio.Event()
 
@@ -46,6 +49,8 @@ class PyglsBridge:
         raw = {**({"params": {}} if "method" in raw else {}), **raw, "jsonrpc": "2.0"}
         method = str(raw.get("method"))
         if not method.startswith(_TEXTS):
+            if is_id(raw.get("id")) or self._inbox.statistics().current_buffer_used >= _MANY_WAITING:
+                self._needed.set()
             await self._inbox.send(raw)
         elif is_id(raw.get("id")):
             await self._refuse(
@@ -55,9 +60,11 @@ class PyglsBridge:
             self._changed.set()
             self._changed = anyio.Event()
 
-    async def run(self, initialize: dict[str, Any]) -> None:
-        """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled. If it cannot be loaded,
-        requests to it are refused."""
+    async def run(self, initialize: dict[str, Any], *, ready_after: float | None) -> None:
+        """Load pygls off the loop, once it is needed or so many seconds have passed, tell it what was negotiated, and
+        feed it until cancelled. If it cannot be loaded, requests to it are refused."""
+        with anyio.move_on_after(ready_after):
+            await self._needed.wait()
         try:
             server = await anyio.to_thread.run_sync(self._load, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - an installation can be broken in any way
@@ -79,7 +86,8 @@ class PyglsBridge:
                 await self._peer.send(error_reply(raw["id"], missing))
 
     def _load(self) -> LanguageServer:
-        """Import pygls and create its server. The import takes a third of a second: never call this on the loop."""
+        """Import pygls and create its server. The import takes a third of a second and 20 MB: never call this on the
+        loop."""
         from north_lsp.lsp.pygls_server import make_server
 
         assert self.features is not None

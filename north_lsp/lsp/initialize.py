@@ -67,7 +67,7 @@ class LspClient:
     `takes_diagnostics`: it shows `textDocument/publishDiagnostics`; `tells_late`: it tells of a change of its texts
     only when the user does something after it; `annotates`: it can have the user confirm an edit; `takes_next_edits`:
     it shows inline completion of several lines, and away from the cursor; `loses_messages`: those that it reads
-    together with an answer."""
+    together with an answer; `uses_features`: it may ask for hover, completion and the like."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -91,6 +91,7 @@ class LspClient:
     annotates: bool = False
     takes_next_edits: bool = False
     loses_messages: bool = False
+    uses_features: bool = True
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -110,6 +111,10 @@ def _announced(params: Params, *path: str) -> bool:
 
 def _north_options(params: Params) -> dict[str, Any]:
     return _mapping(_mapping(params.get("initializationOptions")).get("north"))
+
+
+def _has_own_features(params: Params) -> bool:
+    return _north_options(params).get("editorFeatures") is False
 
 
 def read_token(params: Params) -> str | None:
@@ -167,6 +172,7 @@ def read_client(params: Params) -> LspClient:
         isinstance(_capability(params, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
         True in (options.get("nextEdits"), _north(acp).get("nextEdits")),
         _mapping(params.get("clientInfo")).get("name") in _LOSE_MESSAGES,
+        acp is None or not _has_own_features(params),
     )
 
 
@@ -225,7 +231,7 @@ def initialize_result(params: Params, acp_result: dict[str, Any] | None) -> dict
     """Return the answer to `initialize`; for a client that opted in, ACP's own answer is in `experimental.north`."""
     capabilities = server_capabilities(params)
     if acp_result is not None:
-        if _north_options(params).get("editorFeatures") is False:
+        if _has_own_features(params):
             capabilities = {name: value for name, value in capabilities.items() if name not in _EDITOR_FEATURES}
         shared = [command for command in COMMANDS if command not in _CLIENTS_OWN]
         capabilities["executeCommandProvider"] = {"commands": shared}

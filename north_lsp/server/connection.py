@@ -79,6 +79,8 @@ if TYPE_CHECKING:
 
 
 _WARM_UP_AFTER_SECONDS = 0.2  # a client that opens or loads a session at once does not share the interpreter with it
+_PYGLS_AFTER_SECONDS = 2.0
+"""The first session and the first prompt do not share the interpreter with it, unless the client asks for it before."""
 _CLEAR_AFTER_SECONDS = 5.0
 _PORTION_SECONDS = 0.25
 _PAUSE_SECONDS = 0.05
@@ -377,8 +379,9 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.progress import Progress
     from north_lsp.lsp.service import LspService
 
-    resume_collector()  # pygls leaves more behind than the rest of a start
     client = lsp_initialize.read_client(opening.params)
+    if client.uses_features:
+        resume_collector()  # pygls leaves more behind than the rest of a start
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     settings = lsp_initialize.read_settings(opening.params)
     async with _core(options, "lsp", _label(acp_client), ending or Ending(), settings) as core:
@@ -431,7 +434,9 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
 
         if agent is None:
             core.environment.background.start_soon(_announce_problems, peer, core.environment.models.catalog_refresh)
-        core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
+        ready_after = _PYGLS_AFTER_SECONDS if client.uses_features else None
+        initialize = opening.request.raw if opening.request else {}
+        core.environment.background.start_soon(functools.partial(bridge.run, initialize, ready_after=ready_after))
         core.environment.background.start_soon(service.watch_parent)
         core.environment.background.start_soon(plain.broken.run)
         return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)

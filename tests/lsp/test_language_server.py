@@ -66,6 +66,9 @@ def test_text_edits_turn_the_old_text_into_the_new_one(old: str, new: str, encod
     assert result == new
 
 
+_START = {"line": 0, "character": 0}
+
+
 class Raw:
     """A bare LSP client."""
 
@@ -348,6 +351,23 @@ async def test_what_was_used_and_what_the_log_warns_of_are_log_messages(world: W
     assert await client.find(logs(2, "session_load_warning  message=")) is not None
     await client.send(method="exit")
     assert await finish(process) == 1
+
+
+async def test_however_much_a_client_tells_that_never_asks_its_prompts_are_answered(offline: World) -> None:
+    """What nothing handles is kept for pygls, which is loaded when it is asked, or when much is kept."""
+    process = await start(offline)
+    client = raw(process)
+    options = {"north": {"acp": True, "editorFeatures": False}}
+    await client.call(1, "initialize", capabilities={}, processId=None, initializationOptions=options)
+    for _ in range(3000):
+        await client.send(method="workspace/didChangeWatchedFiles", params={"changes": []})
+    session = (await client.call(2, "session/new", cwd=str(offline.project), mcpServers=[]))["result"]["sessionId"]
+    prompt = [{"type": "text", "text": "Hello"}]
+    assert (await client.call(3, "session/prompt", sessionId=session, prompt=prompt))["result"]["stopReason"]
+    hovered = await client.call(4, "textDocument/hover", textDocument={"uri": "file:///a"}, position=_START)
+    assert hovered["result"] is None
+    await client.send(method="exit")
+    await finish(process)
 
 
 async def test_exit_without_shutdown_is_an_error(offline: World) -> None:

@@ -22,7 +22,7 @@ def noting(descriptor, data):
     return write(descriptor, data)
 os.write = noting
 from north_lsp.cli.main import main
-sys.exit(main(["acp"]))
+sys.exit(main([sys.argv[2]]))
 """
 
 
@@ -35,8 +35,8 @@ class Moments:
     answered: frozenset[str]
 
 
-def moments(folder: Path, environ: Mapping[str, str]) -> Moments:
-    """Run a server, ask it one question, and return what it had imported when it answered."""
+def moments(folder: Path, environ: Mapping[str, str], protocol: str = "acp") -> Moments:
+    """Run a server, ask it one question as North's own clients do, and return what it had imported when it answered."""
     project, notes = folder / "project", folder / "notes"
     project.mkdir()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_"))}
@@ -44,31 +44,49 @@ def moments(folder: Path, environ: Mapping[str, str]) -> Moments:
     folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
     alone = {"NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}
     with subprocess.Popen(
-        [sys.executable, "-c", _SERVER, str(notes)],
+        [sys.executable, "-c", _SERVER, str(notes), protocol],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=kept | folders | alone | dict(environ),
         cwd=project,
     ) as server:
-        _call(server, 1, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        session = _call(server, 2, "session/new", {"cwd": str(project), "mcpServers": []})["sessionId"]
+        own_client = {"north": {"acp": True, "editorFeatures": False}}
+        opening: dict[str, dict[str, Any]] = {
+            "acp": {"clientCapabilities": {}},
+            "lsp": {"capabilities": {}, "initializationOptions": own_client},
+        }
+        client = _Client(server, protocol)
+        client.call(1, "initialize", {"protocolVersion": 1, **opening[protocol]})
+        session = client.call(2, "session/new", {"cwd": str(project), "mcpServers": []})["sessionId"]
         prompt = [{"type": "text", "text": "Hello"}]
-        _call(server, 3, "session/prompt", {"sessionId": session, "prompt": prompt})
+        client.call(3, "session/prompt", {"sessionId": session, "prompt": prompt})
     rows = [json.loads(line) for line in notes.read_text().splitlines()]
     return Moments(_loaded(rows, '"id":1,'), _loaded(rows, '"id":2,'), _loaded(rows, "agent_message_chunk"))
 
 
-def _call(server: "subprocess.Popen[bytes]", id: int, method: str, params: Mapping[str, object]) -> dict[str, Any]:
-    assert server.stdin is not None
-    assert server.stdout is not None
-    message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
-    server.stdin.write(json.dumps(message).encode() + b"\n")
-    server.stdin.flush()
-    for line in server.stdout:
-        answer = json.loads(line)
-        if answer.get("id") == id and "method" not in answer:
-            return dict(answer["result"])
-    raise AssertionError(f"the server ended before it answered {method}")
+class _Client:
+    def __init__(self, server: "subprocess.Popen[bytes]", protocol: str) -> None:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        self._to, self._from = server.stdin, server.stdout
+        self._is_framed = protocol == "lsp"
+
+    def call(self, id: int, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+        body = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode()
+        self._to.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) if self._is_framed else body + b"\n")
+        self._to.flush()
+        while data := self._read():
+            answer = json.loads(data)
+            if answer.get("id") == id and "method" not in answer:
+                return dict(answer["result"])
+        raise AssertionError(f"the server ended before it answered {method}")
+
+    def _read(self) -> bytes:
+        line = self._from.readline()
+        if not self._is_framed or not line:
+            return line
+        assert self._from.readline() == b"\r\n"
+        return self._from.read(int(line.partition(b":")[2]))
 
 
 def _loaded(rows: list[Any], sent: str) -> frozenset[str]:

@@ -191,22 +191,28 @@ export async function palette(page, title) {
   const input = page.locator(".quick-input-widget input.input");
   const entry = page
     .locator(".quick-input-list .monaco-list-row")
-    .filter({ has: page.locator(".label-name", { hasText: exactly(title) }) });
-  await until(`"${title}" in the command palette`, async () => {
-    // The list is made when the palette opens: one that lacks the command is closed and opened again.
-    await page.keyboard.press("F1");
-    const open = await input.fill(`>${title}`, { timeout: 2_000 }).then(() => true, () => false);
-    const found = open && await entry.first().waitFor({ timeout: 2_000 }).then(() => true, () => false);
-    if (!found) await page.keyboard.press("Escape");
-    return found;
-  });
-  await until(`"${title}" to have the focus`, async () => {
-    if (await entry.first().evaluate((row) => row.classList.contains("focused"))) return true;
-    await page.keyboard.press("ArrowDown");
+    .filter({ has: page.locator(".label-name", { hasText: exactly(title) }) })
+    .first();
+  const soon = { timeout: 2_000 };
+  const focused = () => entry.evaluate((row) => row.classList.contains("focused"), undefined, soon);
+  const reached = async () => {
+    for (let rows = 0; rows < 30; rows += 1) {
+      if (await focused()) return true;
+      await page.keyboard.press("ArrowDown");
+      await delay(50);
+    }
     return false;
+  };
+  await until(`"${title}" to have the focus in the command palette`, async () => {
+    // The list is made when the palette opens: one that lacks the command is closed and opened again. And it closes when
+    // something else takes the focus, like a page that has just come.
+    await page.keyboard.press("F1");
+    const open = await input.fill(`>${title}`, soon).then(reached).catch(() => false);
+    if (!open) await page.keyboard.press("Escape");
+    return open;
   });
   await page.keyboard.press("Enter");
-  await entry.first().waitFor({ state: "hidden" });
+  await entry.waitFor({ state: "hidden" });
 }
 
 /**
