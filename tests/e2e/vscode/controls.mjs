@@ -12,9 +12,9 @@ export const dialog = (page) => page.locator(".monaco-dialog-box");
 export const editorTab = (page, text) => page.locator(".tabs-container .tab", { hasText: text });
 
 /** Type into the list that is open, and take the row that has a text once it has the focus. */
-export async function pick(page, typed, text = typed) {
-  await listInput(page).fill(typed);
-  await focusedRow(page, text).waitFor();
+export async function pick(page, typed, text = typed, soon = {}) {
+  await listInput(page).fill(typed, soon);
+  await focusedRow(page, text).waitFor(soon);
   await page.keyboard.press("Enter");
 }
 
@@ -38,8 +38,13 @@ export async function openFile(page, file) {
 
 /** Choose a color theme, and wait until a webview is drawn in it. */
 export async function chooseTheme(page, frame, theme) {
-  await palette(page, "Preferences: Color Theme");
-  await pick(page, theme);
+  await until(`${theme} among the themes`, async () => {
+    await palette(page, "Preferences: Color Theme");
+    // The list closes when something else takes the focus, like a page that has just come.
+    const chosen = await pick(page, theme, theme, { timeout: 10_000 }).then(() => true, () => false);
+    if (!chosen) await page.keyboard.press("Escape");
+    return chosen;
+  });
   await page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   await until(theme, async () => (await frame.locator("body").getAttribute("data-vscode-theme-name")) === theme);
 }
