@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from north_lsp.server import connection
+from north_lsp.server import after_start
 from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, there
@@ -65,11 +65,11 @@ async def test_a_word_of_an_old_answer_finds_its_conversation(world: World, serv
 
 
 async def test_words_are_read_without_a_search(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_PORTION_SECONDS", 0.0)
+    monkeypatch.setattr(after_start, "_PORTION_SECONDS", 0.0)
     for number in range(5):
         put(world, f"aa{number}", world.project)
     locations = Locations.from_environment(world.environ)
-    await connection.fill_search(locations, after=0.0)
+    await after_start.fill_search(locations, after=0.0)
     with sqlite3.connect(locations.index) as index:
         rows = index.execute("SELECT count(*) FROM conversations WHERE words_size = size").fetchone()
     assert rows == (5,)

@@ -16,9 +16,9 @@ write, notes = os.write, os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 def noting(descriptor, data):
     row = json.dumps([bytes(data).decode(errors="replace"), sorted(sys.modules)])
     write(notes, row.encode() + b"\\n")  # at once, since other threads write, too
-    if "north_lsp.server.connection" not in sys.modules:
-        from north_lsp.server import connection
-        connection._WARM_UP_AFTER_SECONDS = 3600  # so that only what is asked for is loaded, however slow the machine
+    if "north_lsp.server.after_start" not in sys.modules:
+        from north_lsp.server import after_start
+        after_start._WARM_UP_AFTER_SECONDS = 3600  # so that only what is asked for is loaded, however slow the machine
     return write(descriptor, data)
 os.write = noting
 from north_lsp.cli.main import main

@@ -109,7 +109,7 @@ def _ask_once() -> None:
     from north_lsp.providers.base import ModelRequest, UserMessage
     from north_lsp.providers.catalog.catalog import catalog
     from north_lsp.server import code_bundle
-    from north_lsp.server.connection import load_tools
+    from north_lsp.server.after_start import load_tools
 
     code_bundle.read_code_bundle = lambda use: None  # type: ignore[assignment, return-value]  # nothing is imported here
     catalog()

@@ -10,7 +10,8 @@ import pytest
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.errors import ToolError
-from north_lsp.server import connection
+from north_lsp.server import core
+from north_lsp.server.after_start import load_tools as load_shipped
 from north_lsp.tools.base import Output
 from north_lsp.tools.read.list_root import ListRoot, ListRootArgs
 from north_lsp.tools.registry import Registry
@@ -41,12 +42,12 @@ class StuckRoot(ListRoot):
 async def test_a_cancelled_turn_leaves_a_tool_that_hangs_behind(
     world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, stuck = connection.load_tools(), StuckRoot()
+    real, stuck = load_shipped(), StuckRoot()
 
     def load_tools(*_: Any) -> Registry:
         return Registry([stuck if tool.name == stuck.name else tool for tool in real.tools()], real.hidden)
 
-    monkeypatch.setattr(connection, "load_tools", load_tools)
+    monkeypatch.setattr(core, "load_tools", load_tools)
     server.script(answer(say("I look."), call("list_root")))
     log = world.folder / "state" / "north.log"
     async with inside(world.environ) as client:
