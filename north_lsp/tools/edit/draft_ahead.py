@@ -44,7 +44,9 @@ class Ahead:
             return
         self._looks |= await on_thread(_looks, new, self._workspace)
         looks = [self._looks[path] for path in new]
-        await self.texts.read(dict.fromkeys(one.resolved.path for one in looks if isinstance(one, Look) and one.is_file))
+        await self.texts.read(
+            dict.fromkeys(one.resolved.path for one in looks if isinstance(one, Look) and one.is_file)
+        )
 
     async def look(self, raw_path: str, known: Container[Path]) -> Look:
         """Look at a file; of one that is `known`, only where the path leads. Raises ToolError."""

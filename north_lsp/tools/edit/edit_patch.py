@@ -127,7 +127,5 @@ async def _update(patches: Sequence[FilePatch], draft: Draft) -> None:
         done += len(opened)
 
 
-def _patched(
-    opened: Sequence[tuple[DraftFile, str, FilePatch]], tolerant: bool
-) -> list[tuple[str, Sequence[str]]]:
+def _patched(opened: Sequence[tuple[DraftFile, str, FilePatch]], tolerant: bool) -> list[tuple[str, Sequence[str]]]:
     return [patched(file.relative, text, one.hunks, tolerant=tolerant) for file, text, one in opened]
