@@ -221,9 +221,10 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
 def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
     """Check that the paths still lead where they did (a command may have swapped a link), and that none has become a
     closed file. Raises ToolError."""
+    gate = workspace.trees.gate()
     for change in files:
         for path in change.paths:
-            if workspace.trees.resolve(str(path)).path != path:
+            if gate.resolve(str(path)).path != path:
                 raise ToolError(
                     "STALE",
                     f"{change.relative} now points to a different file; nothing was written",

@@ -13,6 +13,7 @@ from north_lsp.errors import ToolError
 from north_lsp.tools.edit.draft_guards import guard_named
 from north_lsp.tools.support.texts import TextsAhead
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.workspace.files.trees import Gate
 from north_lsp.workspace.opening import mode_of, open_real
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.text import MAX_WHOLE_FILE, decode
@@ -88,17 +89,18 @@ class Present:
 
 def _places(paths: Sequence[Path], workspace: Workspace) -> dict[Path, Resolved | ToolError]:
     found: dict[Path, Resolved | ToolError] = {}
+    gate = workspace.trees.gate()
     for path in paths:
         try:
-            found[path] = _allowed(path, workspace)
+            found[path] = _allowed(path, workspace, gate)
         except ToolError as error:
             found[path] = error
     return found
 
 
-def _allowed(path: Path, workspace: Workspace) -> Resolved:
+def _allowed(path: Path, workspace: Workspace, gate: Gate) -> Resolved:
     """Resolve a path if an edit may change it now. Raises ToolError."""
-    resolved = workspace.trees.resolve(str(path))
+    resolved = gate.resolve(str(path))
     if resolved.path != path:
         raise ToolError("STALE", f"{resolved.relative} now points to a different file", "list the folder first")
     guard_named(resolved, workspace)

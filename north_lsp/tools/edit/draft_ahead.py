@@ -12,6 +12,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.edit.draft_guards import ensure_outside_files, guard_named
 from north_lsp.tools.support.texts import TextsAhead
 from north_lsp.tools.support.threads import on_thread
+from north_lsp.workspace.files.trees import Gate
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.workspace import Workspace
 
@@ -60,16 +61,17 @@ class Ahead:
 
 def _looks(raw_paths: Sequence[str], workspace: Workspace) -> dict[str, Look | ToolError]:
     found: dict[str, Look | ToolError] = {}
+    gate = workspace.trees.gate()
     for path in raw_paths:
         try:
-            found[path] = _look(path, (), workspace)
+            found[path] = _look(path, (), workspace, gate)
         except ToolError as error:
             found[path] = error
     return found
 
 
-def _look(raw_path: str, known: Container[Path], workspace: Workspace) -> Look:
-    resolved = workspace.trees.resolve(raw_path)
+def _look(raw_path: str, known: Container[Path], workspace: Workspace, gate: Gate | None = None) -> Look:
+    resolved = (gate or workspace.trees.gate()).resolve(raw_path)
     if raw_path.endswith("/"):
         raise ToolError("INVALID_INPUT", f"{raw_path!r} names a folder", "name a file")
     if resolved.path in known:
