@@ -112,7 +112,7 @@ class UndoHistory:
         found = [
             one
             for one in reversed(every)
-            if min(depth(one, known), 2 - depth(one, known) % 2) == level
+            if _level(depth(one, known)) == level
             and any(
                 holds[(one.id, file.path)] for file in one.files if path is None or path in (file.path, file.target)
             )
@@ -263,6 +263,11 @@ class UndoHistory:
         present = await Present.read(self._workspace, texts, folders)
         for path, (shown, is_folder) in wanted.items():
             states[path] = await present.state(path, shown, folder=is_folder)
+
+
+def _level(nested: int) -> int:
+    """Return what a depth of nested undoing comes to: 0 for a change, 1 for an undo, 2 for a redo."""
+    return min(nested, 2 - nested % 2)
 
 
 def _take_back(work: TakingBack, id: str, files: Sequence[FileRecord]) -> None:
