@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_what_goes_wrong_with_each_of_many_files_is_known(
         def no_start(self: object) -> None:
             raise RuntimeError("can't start new thread")
 
-        monkeypatch.setattr(files.threading.Thread, "start", no_start)
+        monkeypatch.setattr(threading.Thread, "start", no_start)
     opened = [os.open(tmp_path / str(number), os.O_CREAT | os.O_WRONLY) for number in range(60)]
     os.close(opened[7])
     errors = files.sync_all(opened)

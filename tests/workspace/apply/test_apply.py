@@ -208,7 +208,7 @@ def test_all_new_contents_are_on_the_disk_before_one_is_in_place(repo: Path, mon
         (repo / f"f{number}").write_bytes(b"old")
     changes = [change(repo, f"f{number}", "old", "new") for number in range(100)]
     synced: set[int] = set()
-    real_sync, real_exchange = os.fsync, placing.exchange_names
+    real_sync, real_exchange = os.fsync, exchange_names
 
     def fsync(descriptor: int) -> None:
         real_sync(descriptor)
