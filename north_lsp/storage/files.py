@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from north_lsp.storage.noting import note, warn
 MAX_DATA_BYTES = 16 * 1024 * 1024
 MAX_CONFIG_BYTES = 1024 * 1024
 _SHORT_LOCK_SECONDS = 5.0
+_SYNCED_AT_ONCE = 8
+_FEW = 4
 _HALF_A_DAY = 12 * 60 * 60.0
 
 
@@ -92,6 +96,35 @@ def sync_directory(path: Path) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def sync_all(descriptors: Sequence[int]) -> list[OSError | None]:
+    """Bring open files to the disk; return what went wrong with each. Many are asked for at once, on threads: a file
+    system puts what it has to write for several into one journal entry, so that they do not wait one after the
+    other."""
+    failed: list[OSError | None] = [None] * len(descriptors)
+    waiting = deque(enumerate(descriptors))
+
+    def work() -> None:
+        while waiting:
+            try:
+                at, descriptor = waiting.popleft()
+            except IndexError:
+                return  # another thread took the last one
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                failed[at] = error
+
+    threads = [threading.Thread(target=work) for _ in range(min(_SYNCED_AT_ONCE, len(descriptors) // _FEW) - 1)]
+    with suppress(RuntimeError):  # there cannot be more threads
+        for thread in threads:
+            thread.start()
+    work()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
+    return failed
 
 
 def read_json(path: Path, limit: int = MAX_DATA_BYTES) -> object:

@@ -209,19 +209,38 @@ def extra_roots(raw_path: Iterable[str]) -> tuple[Path, ...]:
 def lies_in(path: Path, folders: Iterable[Path]) -> bool:
     """Return whether a real path is one of the folders or is inside one, whatever links lead to them and whatever other
     names they have (in another case, or through a mount)."""
-    wanted = set[tuple[int, int]]()
-    for folder in folders:
-        if path.is_relative_to(os.path.realpath(folder)):
+    return Inside(folders).has(path)
+
+
+class Inside:
+    """Tells of many paths at one moment whether they lie in some folders, as `lies_in` does for one."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._real: list[str] = []
+        self._wanted = set[tuple[int, int]]()
+        self._known: dict[Path, bool] = {}
+        for folder in folders:
+            self._real.append(os.path.realpath(folder))
+            with suppress(OSError):
+                status = os.stat(folder)
+                self._wanted.add((status.st_dev, status.st_ino))
+
+    def has(self, path: Path) -> bool:
+        """Tell of a real path. The folders around it are looked at once."""
+        if any(path.is_relative_to(folder) for folder in self._real):
             return True
+        return bool(self._wanted) and (self._is_wanted(path) or any(map(self._is_around, path.parents)))
+
+    def _is_around(self, folder: Path) -> bool:
+        if folder not in self._known:
+            self._known[folder] = self._is_wanted(folder)
+        return self._known[folder]
+
+    def _is_wanted(self, path: Path) -> bool:
         with suppress(OSError):
-            status = os.stat(folder)
-            wanted.add((status.st_dev, status.st_ino))
-    for place in (path, *path.parents) if wanted else ():
-        with suppress(OSError):
-            status = os.lstat(place)
-            if (status.st_dev, status.st_ino) in wanted:
-                return True
-    return False
+            status = os.lstat(path)
+            return (status.st_dev, status.st_ino) in self._wanted
+        return False
 
 
 def belongs_to_north(resolved: Resolved) -> ToolError:

@@ -56,7 +56,7 @@ _GOES_ON: list[tuple[object, str]] = [
     (PartialFile, "flush"),
     (Previews, "note"),
     (edits, "_protected_reasons"),
-    (edits, "applied_row"),
+    (edits, "applied_rows"),
     (CommandApprover, "_decide"),
     (commands, "report_to_model"),
     (Checkpoints, "record"),

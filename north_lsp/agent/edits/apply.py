@@ -15,7 +15,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.tools.support.texts import text_of
+from north_lsp.tools.support.texts import TextsAhead, text_of
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.apply.empty_folders import some_of
 from north_lsp.workspace.apply.open_folders import remove_empty
@@ -202,11 +202,13 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
     await anyio.to_thread.run_sync(_check_places, files, workspace)
     fresh: list[FileChange] = []
     notices: list[str] = []
+    texts = TextsAhead(workspace)
+    await texts.read(change.path for change in files if not (change.folder or change.binary))
     for change in files:
         if change.folder:
             now = await anyio.to_thread.run_sync(_fresh_folder, change, files)
         else:
-            now = await _fresh(change, workspace)
+            now = await _fresh(change, texts)
         if now is None:
             notices.append(f"{change.relative} needed no change")
             continue
@@ -219,9 +221,10 @@ async def _refreshed(files: Sequence[FileChange], workspace: Workspace) -> Appli
 def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
     """Check that the paths still lead where they did (a command may have swapped a link), and that none has become a
     closed file. Raises ToolError."""
+    gate = workspace.trees.gate()
     for change in files:
         for path in change.paths:
-            if workspace.trees.resolve(str(path)).path != path:
+            if gate.resolve(str(path)).path != path:
                 raise ToolError(
                     "STALE",
                     f"{change.relative} now points to a different file; nothing was written",
@@ -229,12 +232,12 @@ def _check_places(files: Sequence[FileChange], workspace: Workspace) -> None:
                 )
 
 
-async def _fresh(change: FileChange, workspace: Workspace) -> FileChange | None:
+async def _fresh(change: FileChange, texts: TextsAhead) -> FileChange | None:
     """Return the change against the current text; None if there is nothing left to do. Raises ToolError STALE."""
     if change.binary:
         return change  # its bytes are compared when they are written
     try:
-        text, source = await text_of(change.path, workspace)
+        text, source = await texts.take(change.path)
     except ToolError as error:
         if error.code != "NOT_FOUND":
             raise

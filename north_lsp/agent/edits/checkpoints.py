@@ -230,12 +230,8 @@ def live(checkpoints: Iterable[Checkpoint], without: Container[tuple[str, Path]]
 
 def depth(one: Checkpoint, known: Mapping[str, Checkpoint]) -> int:
     """Count how deep undoing is nested: 0 for a change, 1 for an undo, 2 for a redo, and so on."""
-    deepest = 0
-    for file in one.files:
-        for id in file.undoes:
-            if id in known and id != one.id:
-                deepest = max(deepest, 1 + depth(known[id], known))
-    return deepest
+    undone = {id for file in one.files for id in file.undoes if id in known and id != one.id}
+    return max((1 + depth(known[id], known) for id in undone), default=0)
 
 
 def _rows(files: Sequence[FileChange]) -> tuple[list[FileRecord], dict[str, bytes]]:

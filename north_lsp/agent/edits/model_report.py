@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.edits.apply import Applied
 from north_lsp.agent.log.accepted import chosen_text, kept_folders
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.errors import ToolError
-from north_lsp.tools.support.texts import text_of
+from north_lsp.tools.support.texts import TextsAhead
 from north_lsp.workspace.edit.diff import hunks_between
 from north_lsp.workspace.edit.editor_result import is_same
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
@@ -83,9 +83,24 @@ def comment_of(decision: EditDecision) -> dict[str, object]:
     return {"comment": decision.comment} if decision.comment else {}
 
 
-async def applied_row(workspace: Workspace, change: FileChange, unsaved: list[str]) -> Mapping[str, object]:
-    """Describe what a file holds now, so that the model need not read it again. `unsaved` gets a notice if the editor
-    has not saved it."""
+async def applied_rows(
+    workspace: Workspace, changes: Sequence[FileChange], unsaved: list[str]
+) -> list[Mapping[str, object]]:
+    """Describe what files hold now, so that the model need not read them again. `unsaved` gets a notice for each that
+    the editor has not saved."""
+    texts = TextsAhead(workspace)
+    await texts.read(change.target for change in changes if _is_told(change))
+    return [await _applied_row(workspace, change, texts, unsaved) for change in changes]
+
+
+def _is_told(change: FileChange) -> bool:
+    """Tell whether the model is told the text that a file has now."""
+    return not (change.folder or change.binary or change.action == "delete")
+
+
+async def _applied_row(
+    workspace: Workspace, change: FileChange, texts: TextsAhead, unsaved: list[str]
+) -> Mapping[str, object]:
     row: dict[str, object] = {"path": change.shown}
     if change.action != "update":
         row["action"] = change.action
@@ -98,10 +113,10 @@ async def applied_row(workspace: Workspace, change: FileChange, unsaved: list[st
     row |= {"linesAdded": change.lines_added, "linesRemoved": change.lines_removed}
     if change.action in ("delete", "rename"):
         workspace.seen.forget(change.path)
-    if change.action == "delete" or change.binary:
+    if not _is_told(change):
         return row
     try:
-        text, source = await text_of(change.target, workspace)
+        text, source = await texts.take(change.target)
     except ToolError:
         return row
     if source == "editor":

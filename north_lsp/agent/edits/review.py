@@ -14,7 +14,7 @@ from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.edits.apply import Applied, apply_proposal, take_written
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.model_report import (
-    applied_row,
+    applied_rows,
     changed_by_editor,
     comment_of,
     rejected_for_model,
@@ -199,7 +199,7 @@ class EditReviewer:
         stored = StoredDecision(status, decision.comment, decision.hunks, decision.texts, written)
         self._reviews.close(review_id, stored)
         unsaved: list[str] = []
-        rows = [await applied_row(workspace, change, unsaved) for change in applied.files]
+        rows = await applied_rows(workspace, applied.files, unsaved)
         data: dict[str, object] = {"applied": True, "files": rows}
         rejected = rejected_for_model(proposal, decision)
         data |= comment_of(decision) | rejected | changed_by_editor(applied)

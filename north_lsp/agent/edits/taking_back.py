@@ -193,8 +193,8 @@ class TakingBack:
             there.ends("restored", f"moved back to {here.now.relative}")
 
     def _take_back_text(self, id: str, file: FileRecord, state: FileState) -> None:
-        before, after = self._content(file.before), self._content(file.after)
         if state.contents.is_at(file.after):
+            before = self._content(file.before)
             state.set(before, file.before_mode if file.new_path is None else state.mode)
             state.set_mode(file)
             state.done(id, "restored")
@@ -202,7 +202,13 @@ class TakingBack:
             state.undoes.append(id)
             if state.outcome is None:
                 state.ends("unchanged", "no change was needed")
-        elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
+        else:
+            self._take_back_around(id, file, state)
+
+    def _take_back_around(self, id: str, file: FileRecord, state: FileState) -> None:
+        """Undo a change of a text that has changed since."""
+        before, after = self._content(file.before), self._content(file.after)
+        if state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
             what = "it was deleted since" if state.text is None else "it was changed since"
             self._resolve(id, state, before, file.before_mode, None, what)
         else:

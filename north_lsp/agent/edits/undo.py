@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +11,17 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.apply import apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live
-from north_lsp.agent.edits.taking_back import Conflicts, Contents, FileOutcome, FileState, PresentFile, TakingBack
+from north_lsp.agent.edits.present import Present
+from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome, FileState, PresentFile, TakingBack
 from north_lsp.agent.edits.totals import First, first_contents, missing
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.edit.draft_guards import guard_named
-from north_lsp.tools.support.texts import resolve_open, text_of
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, unified
-from north_lsp.workspace.opening import mode_of, open_real
-from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
-from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, is_binary
+from north_lsp.workspace.text import decode, is_binary
 from north_lsp.workspace.workspace import Workspace
 
 _NO_LOSS = ("restored", "merged", "unchanged")
@@ -116,7 +112,7 @@ class UndoHistory:
         found = [
             one
             for one in reversed(every)
-            if min(depth(one, known), 2 - depth(one, known) % 2) == level
+            if _level(depth(one, known)) == level
             and any(
                 holds[(one.id, file.path)] for file in one.files if path is None or path in (file.path, file.target)
             )
@@ -136,19 +132,18 @@ class UndoHistory:
         states = work.states
         taken: list[str] = []
         for one in checkpoints:
-            for file in one.files:
-                chosen = wanted is None or bool(wanted & {file.path, file.target})
-                if not chosen or not holds.get((one.id, file.path), False):
-                    continue
-                for path in dict.fromkeys((file.path, file.target)):
-                    if path not in states:
-                        shown = file.relative if path == file.path else file.new_relative
-                        states[path] = await self._state_or_conflict(path, shown or file.relative, folder=file.folder)
-                await anyio.to_thread.run_sync(work.take_back, one.id, file)
-                taken.append(one.id)
-                if file.undoes and one.id in states[file.path].undoes:
-                    done.add((one.id, file.path))  # what this checkpoint had taken back holds again
-                    holds = live(every, done)
+            files = [
+                file
+                for file in one.files
+                if (wanted is None or wanted & {file.path, file.target}) and holds.get((one.id, file.path), False)
+            ]
+            await self._read_states(files, states)
+            await anyio.to_thread.run_sync(_take_back, work, one.id, files)
+            taken += [one.id for _ in files]
+            again = {(one.id, file.path) for file in files if file.undoes and one.id in states[file.path].undoes}
+            if again:  # what this checkpoint had taken back holds again
+                done |= again
+                holds = live(every, done)
         changes = await anyio.to_thread.run_sync(work.changes)
         return Plan(changes, work.outcomes, tuple(dict.fromkeys(taken)))
 
@@ -189,7 +184,7 @@ class UndoHistory:
         unified."""
         one = self.find(checkpoint)
         texts = [file.target for file in one.files if not file.folder]
-        states = {path: state for path in texts if (state := await self._shown(path))} if now else {}
+        states = await self._shown(texts) if now else {}
         return await anyio.to_thread.run_sync(self._diffs, one, states)
 
     async def differences(self, since: str | None = None) -> list[tuple[First, str]]:
@@ -200,7 +195,7 @@ class UndoHistory:
             first = self.find(since)
             every = every[[one.id for one in every].index(first.id) :]
         files = first_contents(every)
-        states = {file.path: state for file in files if (state := await self._shown(file.path))}
+        states = await self._shown([file.path for file in files])
         shown = [file for file in files if file.path in states]
         rows = await anyio.to_thread.run_sync(self._differences, shown, states)
         return [
@@ -250,55 +245,34 @@ class UndoHistory:
                 rows.append((file, unified(make_change(file.target, file.relative, old, new, TextEncoding()))))
         return rows
 
-    # -- one file --------------------------------------------------------------------------------------------------
+    async def _shown(self, paths: Sequence[Path]) -> dict[Path, PresentFile]:
+        """Read what is at paths now, but for those that must not be read. Raises ToolError."""
+        present = await Present.read(self._workspace, paths)
+        found = {path: await present.shown(path) for path in dict.fromkeys(paths)}
+        return {path: one for path, one in found.items() if one is not None}
 
-    async def _present(self, path: Path) -> PresentFile:
-        """Read what is at a path now. Raises ToolError if it is not a file, leads elsewhere, or must not be changed."""
-        resolved = await self._allowed(path)
-        try:
-            text, _ = await text_of(path, self._workspace)
-        except ToolError as error:
-            if error.code == "NOT_FOUND":
-                return PresentFile(resolved.relative)
-            if error.code != "BINARY_FILE":
-                raise
-            data = await anyio.to_thread.run_sync(_bytes_of, path)
-            return PresentFile(resolved.relative, Contents(*decode(data), binary=True), mode_of(path))
-        return PresentFile(resolved.relative, Contents(text.text, text.form), mode_of(path), text.on_disk)
+    async def _read_states(self, files: Sequence[FileRecord], states: dict[Path, FileState]) -> None:
+        """Add the states of the paths that changes are about, unless they are known."""
+        wanted: dict[Path, tuple[str, bool]] = {}
+        for file in files:
+            for path, shown in ((file.path, file.relative), (file.target, file.new_relative or file.relative)):
+                if path not in states:
+                    wanted.setdefault(path, (shown, file.folder))
+        texts = [path for path, (_, is_folder) in wanted.items() if not is_folder]
+        folders = [path for path, (_, is_folder) in wanted.items() if is_folder]
+        present = await Present.read(self._workspace, texts, folders)
+        for path, (shown, is_folder) in wanted.items():
+            states[path] = await present.state(path, shown, folder=is_folder)
 
-    async def _shown(self, path: Path) -> PresentFile | None:
-        """Read a path like `_present`; None if it must not be read. Raises ToolError."""
-        try:
-            return await self._present(path)
-        except ToolError as error:
-            if error.code in _GUARDED:
-                return None
-            raise
 
-    async def _allowed(self, path: Path) -> Resolved:
-        """Resolve a path if an edit may change it now. Raises ToolError."""
-        resolved = await resolve_open(str(path), self._workspace)
-        if resolved.path != path:
-            raise ToolError("STALE", f"{resolved.relative} now points to a different file", "list the folder first")
-        await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
-        return resolved
+def _level(nested: int) -> int:
+    """Return what a depth of nested undoing comes to: 0 for a change, 1 for an undo, 2 for a redo."""
+    return min(nested, 2 - nested % 2)
 
-    async def _present_folder(self, path: Path) -> PresentFile:
-        """Look at a folder, like `_present`. Raises ToolError."""
-        resolved = await self._allowed(path)
-        if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
-            raise ToolError("STALE", f"{resolved.relative} is no longer a folder")
-        return PresentFile(resolved.relative, mode=mode_of(path), is_folder=resolved.exists)
 
-    async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> FileState:
-        """Read a path like `_present`; what is no longer a file (or `folder`), or leads elsewhere, is left as it is and
-        does not keep others from being restored."""
-        try:
-            return FileState(await (self._present_folder(path) if folder else self._present(path)))
-        except ToolError as error:
-            state = FileState(PresentFile(relative))
-            state.leave("irrecoverable" if error.code in _GUARDED else "conflict", error.message)
-            return state
+def _take_back(work: TakingBack, id: str, files: Sequence[FileRecord]) -> None:
+    for file in files:
+        work.take_back(id, file)
 
 
 def news_for_model(checkpoints: Checkpoints) -> list[str]:
@@ -313,14 +287,3 @@ def news_for_model(checkpoints: Checkpoints) -> list[str]:
 def undo_for_model(names: Sequence[str]) -> list[str]:
     """Tell the model which files the user undid or redid changes of between two turns."""
     return [f"[Between turns, the user undid or redid changes to these files: {', '.join(names)}]"] if names else []
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        with open(open_real(path), "rb") as file:
-            data = file.read(MAX_WHOLE_FILE + 1)
-    except OSError as error:
-        raise ToolError("IO_ERROR", f"{path} cannot be read: {error.strerror}") from error
-    if len(data) > MAX_WHOLE_FILE:
-        raise ToolError("TOO_LARGE", f"{path} has more than {MAX_WHOLE_FILE} bytes")
-    return data

@@ -182,10 +182,10 @@ class Log:
         return self.conversation.labels
 
     def _logged(self, record: Mapping[str, Any]) -> Logged:
-        """Parse a record, or return it as parsed before. Reviews and checkpoints are parsed every time, since they
-        change in place; so are messages whose exclusion from models has changed."""
+        """Parse a record, or return it as parsed before. Reviews and checkpoints that have changed in place are parsed
+        again; so are messages whose exclusion from models has changed."""
         known, state = self._read.get(record["id"]), _state(record)
-        if known is not None and known[0] is record and known[1] == state and record["type"] not in _CHANGING:
+        if known is not None and known[0] is record and known[1] == state:
             return known[2]
         read = logged_from_json(record)
         self._read[read.id] = (record, state, read)
@@ -311,5 +311,9 @@ class Log:
 
 
 def _state(record: Mapping[str, Any]) -> object:
+    """Return what of a record may change in place. A change puts another value in the place of one, so that comparing
+    what has not changed is quick."""
+    if record["type"] in _CHANGING:
+        return tuple(record.items())
     message = record.get("message")
     return message.get("excludeFromContext") if isinstance(message, Mapping) else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any, TypeVar, cast
 
 import anyio.to_thread
@@ -78,12 +79,14 @@ class MaskedProvider:
 
 class RequestMask:
     """Masks requests, each message and each tool once: what was sent before is the same object again, so that it is not
-    converted again. Messages are found by identity; tools, which are described again for each request, by name."""
+    converted again. Messages are found by identity or, if they were read from the log again, by their place; tools,
+    which are described again for each request, by name."""
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets
         self._revision = -1
         self._known: _Masked = {}
+        self._places: list[int] = []
 
     def masked(self, request: ModelRequest) -> ModelRequest:
         """Return a request without secrets. Takes a moment: for a thread."""
@@ -93,22 +96,30 @@ class RequestMask:
         for _ in range(_TRIES):
             known, begun = self._known if secrets.revision == self._revision else {}, secrets.revision
             used: _Masked = {}
+            places = chain(self._places, repeat(None))
             made = replace(
                 request,
                 system=secrets.sent(request.system),
-                messages=[self._once(id(one), one, known, used) for one in request.messages],
+                messages=[
+                    self._once(id(one), one, known, used, place)
+                    for one, place in zip(request.messages, places, strict=False)
+                ],
                 tools=[self._once(one.name, one, known, used) for one in request.tools],
             )
             if secrets.revision == begun:  # else a value was found that may stand further up, too
                 break
         if secrets.is_on and request.conversation_id:
             self._known, self._revision = used, begun
+            self._places = [id(one) for one in request.messages]
         return made
 
-    def _once(self, key: int | str, value: _M, known: _Masked, used: _Masked) -> _M:
+    def _once(self, key: int | str, value: _M, known: _Masked, used: _Masked, place: int | None = None) -> _M:
+        """Return the masked value; `place` is the key of the message that stood there in the last request."""
         found = known.get(key)
         if found is None or (found[0] is not value and found[0] != value):
-            found = value, _masked(value, self.secrets)
+            there = known.get(place) if place is not None else None
+            is_same = there is not None and there[0] == value
+            found = value, there[1] if there is not None and is_same else _masked(value, self.secrets)
         used[key] = found
         return cast(_M, found[1])
 

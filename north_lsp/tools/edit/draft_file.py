@@ -13,7 +13,7 @@ import anyio.to_thread
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
-from north_lsp.tools.support.texts import text_of
+from north_lsp.tools.support.texts import TextsAhead
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, ensure_regular
 from north_lsp.workspace.proposal import TextEncoding
@@ -62,21 +62,14 @@ class DraftFile:
         return content
 
 
-def status_of(path: Path) -> os.stat_result | None:
-    try:
-        return os.lstat(path)
-    except OSError:
-        return None
-
-
 async def read_file(
-    resolved: Resolved, status: os.stat_result | None, workspace: Workspace, *, binary: bool
+    resolved: Resolved, status: os.stat_result | None, workspace: Workspace, texts: TextsAhead, *, binary: bool
 ) -> DraftFile:
     """Read a file as the editor or the disk has it; one that is not there has no text. `binary`: it need not be text.
     Raises ToolError."""
     file = DraftFile(resolved, None, None, TextEncoding())
     try:
-        text, _ = await text_of(resolved.path, workspace)
+        text, _ = await texts.take(resolved.path)
         file = DraftFile(resolved, text.text, text.text, text.form, text.form)
         file.tag, file.disk_tag = text.tag, text.on_disk
     except ToolError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import stat
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ import anyio.to_thread
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import WriteTool
+from north_lsp.tools.edit.draft_ahead import Ahead
 from north_lsp.tools.edit.draft_changes import net_changes
-from north_lsp.tools.edit.draft_file import DraftFile, disk_text, is_same_file, read_file, status_of
+from north_lsp.tools.edit.draft_file import DraftFile, disk_text, is_same_file, read_file
 from north_lsp.tools.edit.draft_folders import DraftFolder, ensure_empty, existing_folder
 from north_lsp.tools.edit.draft_guards import (
     ensure_no_link,
@@ -43,8 +44,14 @@ class Draft:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
+        self._ahead = Ahead(workspace)
         self._files: dict[Path, DraftFile] = {}
         self._folders: dict[Path, DraftFolder] = {}
+
+    async def read_ahead(self, raw_paths: Iterable[str]) -> None:
+        """Read the files that are going to be edited together, which is far faster than one by one. What is wrong with
+        one of them is raised when it is opened."""
+        await self._ahead.read(raw_paths)
 
     async def open(self, raw_path: str, snapshot: str | None, placing: Placing = "content") -> tuple[DraftFile, str]:
         """Open a file to change it; return it with its current text.
@@ -198,21 +205,16 @@ class Draft:
         folder.stands = False
 
     async def _file(self, raw_path: str, *, binary: bool = False) -> DraftFile:
-        resolved = await resolve_open(raw_path, self.workspace)
-        if raw_path.endswith("/"):
-            raise ToolError("INVALID_INPUT", f"{raw_path!r} names a folder", "name a file")
+        look = await self._ahead.look(raw_path, self._files)
+        resolved, status = look.resolved, look.status
         known = self._files.get(resolved.path)
         if known is not None:
             return known
-        await anyio.to_thread.run_sync(guard_named, resolved, self.workspace)
-        if not resolved.exists:
-            await anyio.to_thread.run_sync(ensure_outside_files, resolved, self.workspace)
-        status = await anyio.to_thread.run_sync(status_of, resolved.path)
         folder = self._folders.get(resolved.path)
         if (status is not None and stat.S_ISDIR(status.st_mode)) or (folder is not None and folder.stands):
             hint = "name a file in it"
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder", hint)
-        file = await read_file(resolved, status, self.workspace, binary=binary)
+        file = await read_file(resolved, status, self.workspace, self._ahead.texts, binary=binary)
         self._files[resolved.path] = file
         return file
 

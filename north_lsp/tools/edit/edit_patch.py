@@ -16,6 +16,7 @@ from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.draft_file import DraftFile
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
+from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.edit.patch import BEGIN, END, FilePatch, PatchHunk, parse_patch, patched
 
 _OTHERWISE = "use edit_replace_exact"
@@ -56,8 +57,17 @@ class EditPatch(EditTool):
         return f"{kept}{END}\n" if BEGIN in text else kept
 
     async def edit(self, args: EditPatchArgs, draft: Draft) -> None:
-        for one in await anyio.to_thread.run_sync(parse_patch, args.patch):
+        patches = await anyio.to_thread.run_sync(parse_patch, args.patch)
+        await draft.read_ahead(path for one in patches for path in (one.path, one.to) if path is not None)
+        updates: list[FilePatch] = []
+        for one in patches:
+            if one.action == "update" and one.hunks and one.to is None:
+                updates.append(one)
+                continue
+            await _update(updates, draft)
+            updates.clear()
             await _apply(one, draft)
+        await _update(updates, draft)
 
 
 def _ensure_bare(file: DraftFile, hunks: Sequence[PatchHunk]) -> None:
@@ -71,7 +81,6 @@ def _ensure_bare(file: DraftFile, hunks: Sequence[PatchHunk]) -> None:
 
 
 async def _apply(one: FilePatch, draft: Draft) -> None:
-    tolerant = draft.workspace.settings.edits.tolerance == "whitespace"
     match one.action:
         case "add":
             await draft.create(one.path, one.content, overwrite=False)
@@ -84,12 +93,39 @@ async def _apply(one: FilePatch, draft: Draft) -> None:
             await draft.delete(one.path)
         case "update":
             if one.hunks:
-                by_line = any(not hunk.before and hunk.line is not None for hunk in one.hunks)
-                file, text = await draft.open(one.path, None, "lines" if by_line else "content")
-                _ensure_bare(file, one.hunks)
-                work = partial(patched, file.relative, text, one.hunks, tolerant=tolerant)
-                file.text, notices = await anyio.to_thread.run_sync(work)
-                for notice in notices:
-                    file.note(notice)
+                await _update([one], draft)
             if one.to is not None:
                 await draft.move(one.path, one.to, overwrite=False)
+
+
+async def _update(patches: Sequence[FilePatch], draft: Draft) -> None:
+    """Apply the hunks of files: those of different files together, on one thread. Raises ToolError for the first that
+    cannot be changed."""
+    tolerant = draft.workspace.settings.edits.tolerance == "whitespace"
+    done = 0
+    while done < len(patches):
+        opened: dict[int, tuple[DraftFile, str, FilePatch]] = {}
+        failed: ToolError | None = None
+        for one in patches[done:]:
+            by_line = any(not hunk.before and hunk.line is not None for hunk in one.hunks)
+            try:
+                file, text = await draft.open(one.path, None, "lines" if by_line else "content")
+                if id(file) in opened:
+                    break  # these hunks are for the text that the earlier ones make
+                _ensure_bare(file, one.hunks)
+            except ToolError as error:
+                failed = error
+                break
+            opened[id(file)] = (file, text, one)
+        made = await on_thread(_patched, list(opened.values()), tolerant)
+        for (file, _, _), (text, notices) in zip(opened.values(), made, strict=True):
+            file.text = text
+            for notice in notices:
+                file.note(notice)
+        if failed is not None:
+            raise failed
+        done += len(opened)
+
+
+def _patched(opened: Sequence[tuple[DraftFile, str, FilePatch]], tolerant: bool) -> list[tuple[str, Sequence[str]]]:
+    return [patched(file.relative, text, one.hunks, tolerant=tolerant) for file, text, one in opened]

@@ -3,8 +3,8 @@
 The steps, and what a crash after each leaves:
 
 1. The journal is written (`journal.py`). Files are as before, and the next process removes the journal.
-2. Missing folders are made, and new contents are written beside their files, under names of their own. Files are as
-   before, and the next process removes these names and folders.
+2. Missing folders are made, and new contents are written beside their files, under names of their own, and brought to
+   the disk. Files are as before, and the next process removes these names and folders.
 3. Other applications are kept out, and each file must still be what its change was made from. The same as after 2.
 4. One file after the other gets its new contents (`placing.py`). Some files are new, and the next process puts back the
    old ones, which have kept a second name.
@@ -27,6 +27,7 @@ from pathlib import Path
 
 from north_lsp import systems
 from north_lsp.errors import ToolError
+from north_lsp.storage.files import sync_all
 from north_lsp.storage.noting import note
 from north_lsp.workspace.apply import journal
 from north_lsp.workspace.apply.empty_folders import (
@@ -36,7 +37,7 @@ from north_lsp.workspace.apply.empty_folders import (
     make_folder,
     remove_folders,
 )
-from north_lsp.workspace.apply.open_folders import check_in_place
+from north_lsp.workspace.apply.open_folders import Folder, check_in_place, enter
 from north_lsp.workspace.apply.placing import (
     FileStep,
     Restoration,
@@ -47,6 +48,7 @@ from north_lsp.workspace.apply.placing import (
     put_into_place,
     verify,
 )
+from north_lsp.workspace.apply.syncing import Unsynced
 from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.opening import mode_of
 from north_lsp.workspace.paths import Roots
@@ -102,9 +104,15 @@ def write(
             with explained(folder.change):
                 make_folder(folder, always, undo.stack)
         targets: list[Target] = []
-        for step in steps:
-            with explained(step.change):
-                targets.append(prepare(step, always, undo.stack))
+        folders: dict[tuple[Path, tuple[str, ...]], Folder] = {}
+        with Unsynced() as unsynced:
+            for step in steps:
+                with explained(step.change):
+                    place = (step.root, step.folders)
+                    if place not in folders:
+                        folders[place] = enter(*place, always, undo.stack if step.before is None else None)
+                    targets.append(prepare(step, folders[place], unsynced, always, undo.stack))
+            unsynced.finish()
         alone.enter_context(_exclusive(journals))
         for target in targets:
             with explained(target.change):
@@ -121,9 +129,7 @@ def write(
         for folder in gone:
             with explained(folder.change):
                 check_removable(folder, leaving, always)
-        for descriptor in {target.folder.descriptor for target in targets}:
-            with suppress(OSError):  # not every file system supports it
-                os.fsync(descriptor)
+        sync_all([folder.descriptor for folder in folders.values()])  # not every file system supports it
         failed.pop_all()
     return Written(always, undo, note, gone, journals)
 

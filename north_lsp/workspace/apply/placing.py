@@ -2,7 +2,8 @@
 
 The steps, and what a crash after each leaves at the file's name:
 
-1. `prepare` writes the new contents beside it, with the old file's owner and mode, through to the disk: the old file.
+1. `prepare` writes the new contents beside it, with the old file's owner and mode, and they are brought to the disk,
+   those of all files together (`syncing.py`): the old file.
 2. `verify` compares it with what the change was made from: the old file.
 3. `_keep` gives the old file a second name: the old file.
 4. `_swap_in` exchanges it with the new contents in one step, or renames it if it is to go: the new file. Where names
@@ -21,16 +22,20 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply import journal
 from north_lsp.workspace.apply.atomic_exchange import exchange_names
-from north_lsp.workspace.apply.open_folders import Folder, enter
+from north_lsp.workspace.apply.open_folders import Folder
 from north_lsp.workspace.paths import kind_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import OPEN_FLAGS
+
+if TYPE_CHECKING:
+    from north_lsp.workspace.apply.syncing import Unsynced
 
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.NOFOLLOW | systems.CLOEXEC
 _READ_BITS = 0o444
@@ -145,9 +150,8 @@ def explained(change: FileChange) -> Iterator[None]:
         ) from error
 
 
-def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
-    """Write the new contents, if any, beside the target under a temporary name."""
-    folder = enter(step.root, step.folders, always, undo if step.before is None else None)
+def prepare(step: FileStep, folder: Folder, unsynced: Unsynced, always: ExitStack, undo: ExitStack) -> Target:
+    """Write the new contents, if any, beside the target under a temporary name; `unsynced` brings them to the disk."""
     target = Target(step, folder)
     if step.after is None:
         return target
@@ -158,9 +162,9 @@ def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
         descriptor = systems.open_file(step.temporary, _CREATE_FLAGS, 0o600, folder=folder.descriptor)
     always.callback(_unlink, step.temporary, folder.descriptor)
     undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were created for it are removed
-    with open(descriptor, "wb") as file:
-        file.write(step.after)
-        file.flush()
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(step.after)
         if step.before is not None:
             _copy_metadata(descriptor, old)
         if step.mode is not None:
@@ -168,7 +172,10 @@ def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
         if step.change.make_executable:
             mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
             systems.change_mode(descriptor, mode | (mode & _READ_BITS) >> 2)
-        os.fsync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    unsynced.add(step.change, descriptor)
     return target
 
 

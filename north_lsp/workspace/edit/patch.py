@@ -167,7 +167,11 @@ def _locate(lines: list[str], hunk: PatchHunk, since: int, shift: int, *, tolera
         near = range(_MAX_SHIFT + 1)
         starts = list(dict.fromkeys(middle + step for distance in near for step in (distance, -distance)))
     starts = [start for start in starts if since <= start <= last]
-    exact = [start for start in starts if _fits(lines[start : start + size], hunk.before)]
+    likely = starts
+    if size:  # of most places, the first line tells; the file's last line may have no line end
+        first, end = hunk.before[0], len(lines) - 1
+        likely = [start for start in starts if lines[start] == first or (size == 1 and start == end)]
+    exact = [start for start in likely if _fits(lines[start : start + size], hunk.before)]
     if exact and hunk.line is None and len(exact) > 1 and not hunk.context:
         raise ToolError(
             "AMBIGUOUS",

@@ -43,6 +43,7 @@ _GIT = ".git"
 _GITIGNORE = ".gitignore"
 OWN_IGNORE_FILE = ".northignore"
 IGNORE_FILES = frozenset([_GITIGNORE, OWN_IGNORE_FILE])
+_OWN_ALONE = frozenset([OWN_IGNORE_FILE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,20 +208,29 @@ class IgnoreRules:
         closed."""
         return self.closing(relative) is not None
 
-    def closing(self, relative: str) -> str | None:
+    def closing(self, relative: str, known: dict[str, IgnoreChains] | None = None) -> str | None:
         """Say what closes a path: the part of it that a list names or, if a list's meaning is unknown, which list and
-        why. None for a path that is open."""
+        why. None for a path that is open. `known` are the lists that were read for other paths at this moment, by
+        folder; it gets those that are read for this one."""
         parts = _parts(relative)
         if parts is None:
             return f"{relative} is not a relative path"
-        folder, chains = self.root.as_posix(), self.at_root(with_git=False)
+        known = {} if known is None else known
+        folder = self.root.as_posix()
+        if (chains := known.get(folder)) is None:
+            chains = known[folder] = self.at_root(with_git=False)
         for at, name in enumerate(parts):
             path = join(folder, name)
-            is_dir = at < len(parts) - 1 or os.path.isdir(path)
-            if chains.closes(folder, name, is_dir):
+            is_last = at == len(parts) - 1
+            has_lists = chains.exact.files or chains.folded.files
+            if has_lists and chains.closes(folder, name, not is_last or os.path.isdir(path)):
                 unknown = next((file.problem for _, file in chains.exact.files if file.problem is not None), None)
                 return f"{'/'.join(parts[: at + 1])} is named by {OWN_IGNORE_FILE}" if unknown is None else unknown
-            folder, chains = path, self.enter(chains, path)
+            if is_last:
+                break
+            if (inner := known.get(path)) is None:
+                inner = known[path] = self.enter(chains, path, _OWN_ALONE)
+            folder, chains = path, inner
         return None
 
     def walk_from(self, start: Path) -> Iterator[Entry]:
@@ -270,11 +280,11 @@ class IgnoreRules:
         for path in reversed(self._shared if with_git else ()):
             git = git.with_file(self._top.as_posix(), self._git_file(path, follow=True))
         chains = IgnoreChains(git, NO_CHAINS.exact, NO_CHAINS.folded)
-        place = self._top
+        place, names = self._top, IGNORE_FILES if with_git else _OWN_ALONE
         for name in self.root.relative_to(self._top).parts:
-            chains = self.enter(chains, place.as_posix())
+            chains = self.enter(chains, place.as_posix(), names)
             place /= name
-        return self.enter(chains, self.root.as_posix())
+        return self.enter(chains, self.root.as_posix(), names)
 
     def enter(self, chains: IgnoreChains, folder: str, names: Container[str] = IGNORE_FILES) -> IgnoreChains:
         """Return what applies to the entries of a folder, given what applies in the folder around it. With the `names`

@@ -13,9 +13,17 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.closed_names import Closed, Links, among_unseen, hard_links
 from north_lsp.workspace.files.file_list import Closing, Listing, in_path_order, is_among, without
-from north_lsp.workspace.files.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, join, slashed, walk
+from north_lsp.workspace.files.ignore import (
+    NO_CHAINS,
+    OWN_IGNORE_FILE,
+    IgnoreChains,
+    IgnoreRules,
+    join,
+    slashed,
+    walk,
+)
 from north_lsp.workspace.files.tree import FileTree
-from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
+from north_lsp.workspace.paths import Inside, Resolved, Roots, belongs_to_north
 
 _Seen = tuple[tuple[Listing, ...], frozenset[tuple[str, ...]]]
 
@@ -62,39 +70,33 @@ class Trees:
     def refuse(self, resolved: Resolved) -> None:
         """Raise ToolError for what tools must not touch: IGNORED for what the user closed, by any of its names or of
         those by which it was reached; OUTSIDE_WORKSPACE for North's own files. Takes a while the first time."""
-        reasons = (self._by_name(Path(name)) for name in resolved.names)
-        reason = next((reason for reason in reasons if reason is not None), None) or self.closed(resolved.path)
-        if reason is not None:
-            message = f"{resolved.relative} is closed: {reason}"
-            raise ToolError("IGNORED", message, "the user keeps it closed to tools")
-        if lies_in(resolved.path, self.private):
-            raise belongs_to_north(resolved)
+        self.gate().refuse(resolved)
 
     def closed(self, path: Path) -> str | None:
         """Say what closes a real path: the user's list names it, or a link to it or to a folder around it, or it is a
         file that has another, closed name. None for a path that is open."""
-        if (reason := self._by_name(path)) is not None:
-            return reason
-        closings = [tree.lately()[1] for tree in self._every()]
-        if not any(closing.listed for closing in closings):
-            return None
-        reason = Closed(self.rules, _links(closings)).why(path)
-        if reason is None and (inode := _inode(str(path))) is not None:
-            if inode in self._look(None)[1]:
-                return "it is the same file as one that .northignore names"
-            unseen = [folder for closing in closings for folder in closing.unseen]
-            if unseen and inode in among_unseen(unseen, {inode}):
-                reason = f"it has another name that is, or may be, in {', '.join(unseen[:3])}, which is closed"
-        return reason
+        return self.gate().closed(path)
+
+    def gate(self) -> Gate:
+        """Return the gate as it is now, for many paths that are judged at one moment."""
+        return Gate(self)
+
+    def closings(self) -> list[Closing]:
+        """Return what is known about the user's lists, and links, in all trees."""
+        return [tree.lately()[1] for tree in self._every()]
+
+    def linked(self) -> Mapping[tuple[int, int], str]:
+        """Return the closed files that may have names other than their own."""
+        return self._look(None)[1]
 
     def has_lists(self) -> bool:
         """Return whether the user's list closes anything anywhere."""
-        return any(tree.lately()[1].listed for tree in self._every())
+        return any(closing.listed for closing in self.closings())
 
     def first_closed(self, paths: Iterable[Path]) -> Path | None:
         """Return the first of many paths, which may have been deleted, that is closed by any of its names. Links on the
         way to them are not resolved; other hard links are not looked for."""
-        closings = [tree.lately()[1] for tree in self._every()]
+        closings = self.closings()
         if not any(closing.listed for closing in closings):
             return None
         links = _links(closings)
@@ -112,12 +114,6 @@ class Trees:
                 if closed.why(Path(target)) is not None:
                     return Path(target)
         return None
-
-    def _by_name(self, path: Path) -> str | None:
-        """Say why the lists of all roots around a path close it; links in the path are not resolved."""
-        around = (root for root in self.rules if path.is_relative_to(root))
-        reasons = (self.rules[root].closing(path.relative_to(root).as_posix()) for root in around)
-        return next((reason for reason in reasons if reason is not None), None)
 
     # -- lists ---------------------------------------------------------------------------------------------------------
 
@@ -216,6 +212,68 @@ class Trees:
             for relative in (*found.files, *found.folders, *found.others):
                 if self.closed(root / relative) is not None:
                     yield join(root.as_posix(), relative)
+
+
+class Gate:
+    """The gate at one moment: what is common to several paths is looked at once, when the first of them is judged."""
+
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
+        self._lists: dict[Path, dict[str, IgnoreChains]] = {}
+        self._private: Inside | None = None
+        self._closings: list[Closing] | None = None
+        self._names: Closed | None = None
+        self._linked: Mapping[tuple[int, int], str] | None = None
+
+    def resolve(self, raw_path: str) -> Resolved:
+        """Resolve a path as `Trees.resolve` does."""
+        resolved = self._trees.roots.resolve(raw_path)
+        self.refuse(resolved)
+        return resolved
+
+    def refuse(self, resolved: Resolved) -> None:
+        """Raise ToolError as `Trees.refuse` does."""
+        own = str(resolved.path)
+        others = (self._by_name(Path(name)) for name in resolved.names if name != own)
+        reason = next((reason for reason in others if reason is not None), None) or self.closed(resolved.path)
+        if reason is not None:
+            message = f"{resolved.relative} is closed: {reason}"
+            raise ToolError("IGNORED", message, "the user keeps it closed to tools")
+        if self._private is None:
+            self._private = Inside(self._trees.private)
+        if self._private.has(resolved.path):
+            raise belongs_to_north(resolved)
+
+    def closed(self, path: Path) -> str | None:
+        """Say what closes a real path as `Trees.closed` does."""
+        if (reason := self._by_name(path)) is not None:
+            return reason
+        closings = self._closings
+        if closings is None:
+            closings = self._closings = self._trees.closings()
+        if not any(closing.listed for closing in closings):
+            return None
+        if self._names is None:
+            self._names = Closed(self._trees.rules, _links(closings))
+        reason = self._names.why(path)
+        if reason is None and (inode := _inode(str(path))) is not None:
+            if self._linked is None:
+                self._linked = self._trees.linked()
+            if inode in self._linked:
+                return "it is the same file as one that .northignore names"
+            unseen = [folder for closing in closings for folder in closing.unseen]
+            if unseen and inode in among_unseen(unseen, {inode}):
+                reason = f"it has another name that is, or may be, in {', '.join(unseen[:3])}, which is closed"
+        return reason
+
+    def _by_name(self, path: Path) -> str | None:
+        """Say why the lists of all roots around a path close it; links in the path are not resolved."""
+        rules = self._trees.rules
+        around = (root for root in rules if path.is_relative_to(root))
+        reasons = (
+            rules[root].closing(path.relative_to(root).as_posix(), self._lists.setdefault(root, {})) for root in around
+        )
+        return next((reason for reason in reasons if reason is not None), None)
 
 
 def _links(closings: list[Closing]) -> Links:

@@ -29,8 +29,14 @@ class After:
             if change.action != "delete":
                 self._stands[change.target] = change
                 for path in (change.target, *change.target.parents):
-                    self._made.setdefault(path.parent, set()).add(path.name)
+                    there = self._made.setdefault(path.parent, set())
+                    if path.name in there:
+                        break  # so are the folders around it
+                    there.add(path.name)
         self._gone = gone - self._stands.keys()
+        self._left: dict[Path, set[str]] = {}
+        for path in self._gone:
+            self._left.setdefault(path.parent, set()).add(path.name)
         self._names: dict[Path, frozenset[str]] = {}
 
     def names(self, folder: Path) -> frozenset[str]:
@@ -40,7 +46,7 @@ class After:
         found = set[str]()
         with suppress(FileNotFoundError, NotADirectoryError):
             found.update(systems.list_folder(folder))
-        found.difference_update(one.name for one in self._gone if one.parent == folder)
+        found.difference_update(self._left.get(folder, ()))
         found.update(self._made.get(folder, ()))
         return self._names.setdefault(folder, frozenset(found))
 

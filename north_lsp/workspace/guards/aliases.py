@@ -27,8 +27,8 @@ class Links:
         self._roots = trees.roots
         self._home = Path(os.path.expanduser("~"))
         links: dict[Path, None] = {}
-        folders = {folder for path in paths for folder in path.parents if trees.roots.root_of(folder) is not None}
-        folders |= {*trees.roots.roots}
+        around = {folder for parent in {path.parent for path in paths} for folder in (parent, *parent.parents)}
+        folders = {folder for folder in around if trees.roots.root_of(folder) is not None} | {*trees.roots.roots}
         for root in trees.roots.roots:
             for kept in trees.tree(root).kept():
                 links |= dict.fromkeys(Path(kept.path, name) for name in kept.links)

@@ -50,19 +50,20 @@ class _Place:
 def refusal(changes: Sequence[FileChange], roots: Roots, private: Sequence[Path] = ()) -> str | None:
     """Say why the changes must never be written by a tool; None if they may be written, perhaps after asking.
     Raises ToolError IO_ERROR if the disk cannot be read."""
-    states = [(After(()), dict[Path, frozenset[Path]]()), (After(changes), dict[Path, frozenset[Path]]())]
+    states = [_Repositories(After(())), _Repositories(After(changes))]
     own = [_parts(Path(os.path.realpath(one))) for one in private]
     try:
         for place in _places(changes, roots):
             if place is None:
                 return "a path of the edit is outside the workspace"
-            if any(_parts(place.path)[: len(one)] == one for one in own):
+            parts = _parts(place.path) if own else ()
+            if any(parts[: len(one)] == one for one in own):
                 return f"{place.shown} belongs to North itself and is never written by tools"
             relative = place.path.relative_to(place.root).as_posix()
             rule, reason = edit_rule([relative], tuple)
             if rule == "never":
                 return f"{place.shown} is protected ({reason}) and never written by tools"
-            if any(_in_repository(place, disk, known) for disk, known in states):
+            if any(state.has(place) for state in states):
                 return f"{place.shown} is, or would become, one of git's own files, which are never written by tools"
     except OSError as error:
         raise ToolError(
@@ -202,16 +203,42 @@ def _nested(trees: Trees) -> list[Path]:
     return sorted(folder for folder in found if folder not in trees.roots.roots)[:_MOST_NESTED]
 
 
-def _in_repository(place: _Place, after: After, known: dict[Path, frozenset[Path]]) -> bool:
-    for folder in (*_between(place), place.path):
-        if looks_like_repository(after.names(folder)):
+class _Repositories:
+    """What is git's own on a disk. What is said of a folder is found out once, for all files in it."""
+
+    def __init__(self, after: After) -> None:
+        self._after = after
+        self._is_own: dict[Path, bool] = {}
+        self._data: dict[tuple[Path, Path], frozenset[Path]] = {}
+        self._around: dict[tuple[Path, Path], frozenset[Path] | None] = {}
+
+    def has(self, place: _Place) -> bool:
+        """Tell whether a path belongs to git. Raises OSError."""
+        key = (place.root, place.path.parent)
+        if key not in self._around:
+            self._around[key] = self._data_around(place)
+        data = self._around[key]
+        if data is None or looks_like_repository(self._after.names(place.path)):
             return True
-    for folder in (*place.root.parents, *_between(place)):
-        if folder not in known:
-            known[folder] = frozenset(one for one in own_folders(folder, after) if not place.root.is_relative_to(one))
-        if any(place.path.is_relative_to(one) for one in known[folder]):
-            return True
-    return False
+        return any(place.path.is_relative_to(one) for one in data)
+
+    def _data_around(self, place: _Place) -> frozenset[Path] | None:
+        """Return the folders in which git keeps the data of the work trees around a path; None if it is in such a
+        folder itself."""
+        between = list(_between(place))
+        for folder in between:
+            if folder not in self._is_own:
+                self._is_own[folder] = looks_like_repository(self._after.names(folder))
+            if self._is_own[folder]:
+                return None
+        found: set[Path] = set()
+        for folder in (*place.root.parents, *between):
+            key = (place.root, folder)
+            if key not in self._data:
+                data = own_folders(folder, self._after)
+                self._data[key] = frozenset(one for one in data if not place.root.is_relative_to(one))
+            found |= self._data[key]
+        return frozenset(found)
 
 
 def _named_by_package(folder: Path, after: After) -> Named | None:

@@ -63,19 +63,32 @@ class Named:
     files: dict[Path, str] = field(default_factory=dict)
     folders: dict[Path, str] = field(default_factory=dict)
     _words: dict[str, str] = field(default_factory=dict)
+    _compared: tuple[dict[str, str], dict[str, str]] | None = None
 
     def reason(self, path: Path) -> str | None:
         """Say why a path decides what is run; None if nothing names it."""
-        here = folded(str(path))
-        if (found := next((why for one, why in self.files.items() if folded(str(one)) == here), None)) is not None:
+        files, folders = self._as_compared()
+        if (found := files.get(folded(str(path)))) is not None:
             return found
-        around = {folded(str(one)) for one in (path, *path.parents)}
-        if (found := next((why for one, why in self.folders.items() if folded(str(one)) in around), None)) is not None:
-            return found
-        if not path.is_relative_to(self.place):
+        if folders:
+            around = {folded(str(one)) for one in (path, *path.parents)}
+            if (found := next((why for one, why in folders.items() if one in around), None)) is not None:
+                return found
+        if not self._words or not path.is_relative_to(self.place):
             return None
         ending = folded(f"/{path.relative_to(self.place).as_posix()}")  # a word may begin with a variable's value
         return next((why for word, why in self._words.items() if f"/{word}".endswith(ending)), None)
+
+    def _as_compared(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the files and the folders as their names are compared; of the same names, the first counts."""
+        if self._compared is None:
+            files: dict[str, str] = {}
+            folders: dict[str, str] = {}
+            for found, named in ((files, self.files), (folders, self.folders)):
+                for path, why in named.items():
+                    found.setdefault(folded(str(path)), why)
+            self._compared = files, folders
+        return self._compared
 
     def below(self, root: Path) -> Iterator[Path]:
         """Yield those of them that exist below a folder, a real path."""
@@ -84,10 +97,12 @@ class Named:
                 yield path
 
     def file(self, place: Path, raw_path: str, why: str) -> None:
+        self._compared = None
         self.files.setdefault(_real(place, raw_path), why)
 
     def folder(self, place: Path, raw_path: str, why: str) -> None:
         """Add everything in a folder."""
+        self._compared = None
         self.folders.setdefault(_real(place, raw_path), why)
 
     def tokens(self, place: Path, text: str, why: str) -> None:

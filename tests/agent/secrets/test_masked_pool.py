@@ -40,3 +40,12 @@ def test_a_tool_that_is_described_differently_is_masked_again() -> None:
     mask = RequestMask(Secrets(Known(), lambda: b"key", lambda: True))
     mask.masked(request([], spec("Reads.")))
     assert mask.masked(request([], spec(f"Reads {SECRET}."))).tools[0].description == "Reads <<$env:S0>>."
+
+
+def test_a_message_that_was_read_from_the_log_again_is_the_same_object_again() -> None:
+    mask = RequestMask(Secrets(Known(), lambda: b"key", lambda: True))
+    first = mask.masked(request([UserMessage(f"I use {SECRET}"), UserMessage("plain")], spec("Reads.")))
+    again: list[Message] = [UserMessage(f"I use {SECRET}"), UserMessage("other"), UserMessage("new")]
+    second = mask.masked(request(again, spec("Reads.")))
+    assert second.messages[0] is first.messages[0]
+    assert second.messages[1:] == again[1:]

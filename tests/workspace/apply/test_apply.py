@@ -203,6 +203,43 @@ def test_a_failure_at_any_step_puts_everything_back(
     assert error.details["errno"] == "ENOSPC"
 
 
+def test_all_new_contents_are_on_the_disk_before_one_is_in_place(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(100):
+        (repo / f"f{number}").write_bytes(b"old")
+    changes = [change(repo, f"f{number}", "old", "new") for number in range(100)]
+    synced: set[int] = set()
+    real_sync, real_exchange = os.fsync, exchange_names
+
+    def fsync(descriptor: int) -> None:
+        real_sync(descriptor)
+        synced.add(os.fstat(descriptor).st_ino)
+
+    def exchange(temporary: str, name: str, folder: int) -> bool:
+        waiting = {path.stat().st_ino for path in repo.iterdir() if path.name.endswith(".tmp")}
+        old = {path.stat().st_ino for path in repo.iterdir() if path.name.endswith(".old")}
+        assert waiting - old <= synced
+        return real_exchange(temporary, name, folder)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(placing, "exchange_names", exchange)
+    apply(changes, Roots.of(repo))
+    assert {(repo / f"f{number}").read_bytes() for number in range(100)} == {b"new"}
+    assert repo.stat().st_ino in synced
+
+
+@pytest.mark.parametrize("number", [1, 50, 64, 65, 100])
+def test_contents_that_cannot_be_brought_to_the_disk_are_put_nowhere(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    changes = [change(repo, f"f{number:03}", None, "new") for number in range(100)]
+    monkeypatch.setattr(os, "fsync", failing_at(os.fsync, number, errno.EIO))
+    opened = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    error = fails(repo, *changes, code="IO_ERROR")
+    assert error.details["errno"] == "EIO"
+    if opened:
+        assert len(os.listdir("/proc/self/fd")) == opened
+
+
 def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_links(*args: object, **named: object) -> None:
         raise OSError(errno.EPERM, "no links here")
