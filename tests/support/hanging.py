@@ -15,7 +15,7 @@ from types import FrameType
 import pytest
 
 _SECONDS = 240.0
-_REST_SECONDS = 30.0
+_SHARED_PART = 0.1
 
 
 def _waits(task: "asyncio.Task[object]") -> Iterator[str]:
@@ -61,7 +61,7 @@ def watched(item: pytest.Item, seconds: float = _SECONDS) -> Iterator[None]:
 
 
 class Ending:
-    """Ends this process `seconds` after a test began that does not end, or up to half a minute earlier; never for 0.
+    """Ends this process `seconds` after a test began that does not end, or up to a tenth of that earlier; never for 0.
 
     The option of pytest does the same with a thread for each test, which took a fifth of the time between tests. Here,
     tests that follow each other closely share one."""
@@ -73,7 +73,7 @@ class Ending:
 
     def test_begins(self) -> None:
         now = time.monotonic()
-        if self._seconds and self._ends - now < self._seconds - _REST_SECONDS:
+        if self._seconds and self._ends - now < self._seconds * (1 - _SHARED_PART):
             faulthandler.dump_traceback_later(self._seconds, exit=True, file=self._told)
             self._ends = now + self._seconds
 
