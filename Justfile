@@ -24,7 +24,7 @@ endurance kills="500" streams="20000" messages="200000":
     {{bin}}/python -m tests.endurance.kills_of_turns {{kills}}
     {{bin}}/python -m tests.endurance.streams {{streams}}
     {{bin}}/python -m tests.endurance.messages {{messages}}
-    NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto -o faulthandler_timeout=0 tests/end_to_end/test_faulty_disk.py
+    NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto -o hanging_seconds=0 tests/end_to_end/test_faulty_disk.py
 
 # The clients in a real VS Code, Neovim, Emacs and Helix, or those programs whose names contain a word. The editors are set up outside the checkout, once.
 e2e *words: vsix

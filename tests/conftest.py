@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests.end_to_end.world import WARM, WARM_SERVER, WARM_SOCKET, World, make_world
 from tests.support.guard import environment, take_refusals
 from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process too
-from tests.support.hanging import watched
+from tests.support.hanging import Ending, watched
 from tests.support.model_server import ModelServer
 from tests.support.web_site import Site
 
@@ -74,10 +74,34 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+_ENDING = pytest.StashKey[Ending]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini("hanging_seconds", "after which the process of a test that hangs is ended; 0 for never", default="0")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_ENDING] = Ending(float(config.getini("hanging_seconds")))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[_ENDING].close()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.config.stash[_ENDING].test_begins()
     with watched(item):
         return (yield)
+
+
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    node.config.stash[_ENDING].was_called_off()
+
+
+def pytest_enter_pdb(config: pytest.Config) -> None:
+    config.stash[_ENDING].was_called_off()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def main() -> int:
         rounds += 1
         print(f"round {rounds}, seed {seed}, {left / 60:.1f} minutes left", flush=True)
         command = [sys.executable, "-m", "pytest", "-n", "auto", "-m", "hypothesis", "--ignore", "tests/e2e"]
-        command += ["-o", "faulthandler_timeout=0"]
+        command += ["-o", "hanging_seconds=0"]
         command += [f"--hypothesis-seed={seed}", *paths]
         try:
             done = subprocess.run(command, env={**os.environ, "NORTH_TEST_EXAMPLES": "random"}, timeout=left + 600)

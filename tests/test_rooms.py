@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Literal, NewType, Union, get_args, get_origin
@@ -27,8 +28,16 @@ _OF_TEXTS = {"dominant_newline", "encode", "split_lines", "to_newlines"}
 """The same in `workspace/text.py`, which reads files as well."""
 
 
+@cache
+def _import_statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return all of a module, which are read once for all tests here."""
+    return tuple(
+        node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
 def _taken(path: Path) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _import_statements(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("north_lsp."):
             for name in node.names:
                 yield str(node.module), name.name
@@ -71,9 +80,9 @@ def test_what_adapters_do_with_texts_reads_and_writes_nothing() -> None:
         "north_lsp.workspace.opening",
     }
     for name in seen:
-        tree = ast.parse(modules[name].read_text())
-        froms = {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        whole = {one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
+        nodes = _import_statements(modules[name])
+        froms = {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+        whole = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names}
         assert not effects & {*froms, *whole}, name
 
 
@@ -113,13 +122,13 @@ def _modules() -> dict[str, Path]:
 def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
     """Of North's own modules; also what is imported later, or for types alone."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("north_lsp"):
+    for node in _import_statements(path):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif (node.module or "").startswith("north_lsp"):
             for name in node.names:
                 whole = f"{node.module}.{name.name}"
                 found.add(whole if whole in modules else str(node.module))
-        elif isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
     return found & modules.keys()
 
 
@@ -128,7 +137,7 @@ def test_imports_of_our_own_are_absolute() -> None:
     found = [
         f"{path.relative_to(_PACKAGE)}:{node.lineno}"
         for path in _modules().values()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in _import_statements(path)
         if isinstance(node, ast.ImportFrom) and node.level
     ]
     assert found == []
@@ -268,10 +277,12 @@ def test_only_records_have_more_than_seven_fields() -> None:
     assert found == _ACTING_PARTS
 
 
-def _loaded_to_open_a_session() -> set[str]:
+@cache
+def _loaded_to_open_a_session() -> frozenset[str]:
     opened = "north_lsp.server.connection, north_lsp.acp.agent, north_lsp.agent.session.factory"
     code = f"import sys, {opened}; print(*sys.modules, sep='\\n')"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return frozenset(done.stdout.split())
 
 
 def test_opening_a_session_loads_neither_pydantic_nor_an_sdk() -> None:

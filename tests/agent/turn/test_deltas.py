@@ -1,7 +1,6 @@
 """Merging of text deltas: how often text is shown, and that a slow reader slows whoever writes."""
 
 import anyio
-import pytest
 
 from north_lsp.agent.ports.events import AnswerDelta, Event, ThoughtDelta
 from north_lsp.agent.turn.deltas import DeltaMerger
@@ -50,8 +49,3 @@ async def test_a_reader_that_does_not_read_stops_the_writer_and_loses_nothing() 
         reading.set()
     assert "".join(shown) == "x" * 1_000_000
     assert max(map(len, shown)) <= 64 * 1024 + 1000
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
