@@ -197,7 +197,7 @@ def _symbol(
         while before is not None and before.type in ("attribute_item", "decorator"):
             first, before = before, before.prev_named_sibling
     # Without a name, it is an import, an export, or a rule, which ends where its block begins.
-    if kind == "import" or kind == "export":
+    if kind in ("import", "export"):
         label = _whole(node, source)
     else:
         head = outer if outer is not node and outer.type == "export_statement" else node

@@ -1,8 +1,8 @@
 """Finds symbols by walking a tree's statements, for languages whose grammar keeps statements out of expressions.
 
 A query visits every node of a tree, and nine out of ten are parts of expressions; this goes only to the statements with
-a word in them that begins a symbol. It finds what the language's query file finds in a tree without errors, and a test keeps the
-two in step.
+a word in them that begins a symbol. It finds what the language's query file finds in a tree without errors, and a test
+keeps the two in step.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Statements:
-    """Node types of a language: what is a symbol, what else may contain statements, and what is wrapped around a symbol's
-    node. One of the words is in each symbol."""
+    """Node types of a language: what is a symbol, what else may contain statements, and what is wrapped around a
+    symbol's node. One of the words is in each symbol."""
 
     symbols: dict[str, SymbolKind]
     holders: frozenset[str]
@@ -74,10 +74,7 @@ def walk_statements(
     """Yield for each symbol its kind, its node, the node of its name (None for imports), the node that includes what
     comes before it and belongs to it, and its body if it has one, in the order of the file."""
     known = _LANGUAGES[language]
-    symbols, holders, wrapper = _ids(language)
-    language_fields = grammar(language).field_id_for_name
-    name_field, body_field = language_fields("name"), language_fields("body")
-    assert name_field is not None and body_field is not None
+    symbols, holders, wrapper, name_field, body_field = _ids(language)
     cursor = tree.walk()
     down, up = cursor.goto_first_child_for_byte, cursor.goto_parent
     ends: list[int] = [len(source) + 1]  # of the holders around the place
@@ -123,9 +120,9 @@ def _places(word: bytes, source: bytes) -> Iterator[int]:
 
 
 @cache
-def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozenset[int]]:
+def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozenset[int], int, int]:
     """Return an entry of `_LANGUAGES` by the grammar's numbers, which are faster to look up than names (one name may
-    have several numbers): symbols, symbols and holders, wrapper."""
+    have several numbers): symbols, symbols and holders, wrapper, and the fields `name` and `body`."""
     found, known = _LANGUAGES[language], grammar(language)
     named: dict[str, set[int]] = {}
     for number in range(known.node_kind_count):
@@ -133,4 +130,7 @@ def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozense
             named.setdefault(name, set()).add(number)
     symbols = {number: kind for name, kind in found.symbols.items() for number in named[name]}
     holders = frozenset(number for name in found.holders for number in named[name]) | symbols.keys()
-    return symbols, holders, frozenset(named[found.wrapper])
+    name_field, body_field = known.field_id_for_name("name"), known.field_id_for_name("body")
+    assert name_field is not None
+    assert body_field is not None
+    return symbols, holders, frozenset(named[found.wrapper]), name_field, body_field
