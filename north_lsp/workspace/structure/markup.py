@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from north_lsp.lazy_dataclass import dataclass
@@ -148,7 +147,7 @@ def _inner(one: _Embedded, source: bytes, rows: Lines, analyze: Analyze) -> list
     shift = rows.at(begin) - 1
     for inner in found.symbols:
         span = (begin + in_bytes[inner.span[0]], begin + in_bytes[inner.span[1]])
-        moved = replace(inner, line=inner.line + shift, start=inner.start + shift, end=inner.end + shift, span=span)
+        moved = inner._replace(line=inner.line + shift, start=inner.start + shift, end=inner.end + shift, span=span)
         symbols.append(moved)
     return symbols
 

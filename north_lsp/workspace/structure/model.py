@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from north_lsp.lazy_dataclass import dataclass
 
@@ -46,13 +46,14 @@ NO_SYMBOLS = frozenset(
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A named part of a file. Lines are 1-based and inclusive: `line` has the name, `start` to `end` is all of it,
     including what comes before it and belongs to it (decorators, `export`). `depth` counts the symbols around it,
     `parent` is the name of the nearest. `label` is its head on one line, at most 120 characters. `span` is where all of
     it begins and ends, so that symbols on one line can be distinguished: in bytes, or in characters if only patterns
-    were used."""
+    were used.
+
+    A file has thousands: a tuple is made in a third of the time that a dataclass takes."""
 
     name: str
     kind: SymbolKind

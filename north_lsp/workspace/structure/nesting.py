@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from north_lsp.workspace.structure.model import CONTAINERS, Symbol, SymbolKind
 
@@ -30,7 +29,7 @@ def _encloses(outer: tuple[int, int], inner: tuple[int, int]) -> bool:
 
 def _inside(symbol: Symbol, around: Sequence[Symbol]) -> Symbol:
     if not around:
-        return symbol if not symbol.depth and symbol.parent is None else replace(symbol, depth=0, parent=None)
+        return symbol if not symbol.depth and symbol.parent is None else symbol._replace(depth=0, parent=None)
     parent = around[-1]
     kind: SymbolKind = "method" if symbol.kind == "function" and parent.kind in CONTAINERS else symbol.kind
     return Symbol(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
@@ -147,8 +146,8 @@ def _is_quoted(tree: Tree, source: bytes, unpaired: Container[bytes], row: int) 
 
 def _walked(language: str, tree: Tree, source: bytes) -> list[Symbol]:
     return [
-        _symbol(language, kind, node, name_node, source, outer)
-        for kind, node, name_node, outer in walk_statements(language, tree, source)
+        _symbol(language, kind, node, name_node, source, outer, body)
+        for kind, node, name_node, outer, body in walk_statements(language, tree, source)
     ]
 
 
@@ -187,18 +186,22 @@ def _symbol(
     name_node: Node | None,
     source: bytes,
     outer: Node | None = None,
+    body: Node | None = None,
 ) -> Symbol:
     """Make the symbol of a node. `outer` is the node including what comes before it and belongs to it; finding it takes
-    a while."""
+    a while, and so does finding its body."""
     outer = outer or _outermost(node)
     first = outer
     if language in _ATTRIBUTES_BEFORE:
         before = outer.prev_named_sibling
         while before is not None and before.type in ("attribute_item", "decorator"):
             first, before = before, before.prev_named_sibling
-    head = outer if outer.type == "export_statement" else node
     # Without a name, it is an import, an export, or a rule, which ends where its block begins.
-    label = _whole(node, source) if kind in ("import", "export") else _head(language, head, node, source)
+    if kind in ("import", "export"):
+        label = _whole(node, source)
+    else:
+        head = outer if outer is not node and outer.type == "export_statement" else node
+        label = _head(language, head, node, source, body)
     line = (name_node if name_node is not None else node).start_point.row + 1
     if name_node is None:
         name = label
@@ -233,9 +236,10 @@ def _whole(node: Node, source: bytes) -> str:
     return " ".join(text.split()).rstrip(" ;")[:_LABEL]
 
 
-def _head(language: str, head: Node, node: Node, source: bytes) -> str:
+def _head(language: str, head: Node, node: Node, source: bytes, body: Node | None) -> str:
     """Return what comes before the body, on one line, without attributes and annotations."""
-    body = node.child_by_field_name("body")
+    if body is None:
+        body = node.child_by_field_name("body")
     if body is None and language == "css":
         body = next((child for child in node.children if child.type.endswith("block")), None)
     start = _behind_attributes(head, source) if language in _ATTRIBUTES_INSIDE else head.start_byte
@@ -296,7 +300,7 @@ def _swallowed(
     if text.isascii():
         return added
     in_bytes = offsets_in_bytes(text, {place for symbol in added for place in symbol.span})
-    return [replace(symbol, span=(in_bytes[symbol.span[0]], in_bytes[symbol.span[1]])) for symbol in added]
+    return [symbol._replace(span=(in_bytes[symbol.span[0]], in_bytes[symbol.span[1]])) for symbol in added]
 
 
 def is_symbol(symbol: Symbol) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -147,4 +146,4 @@ def _looked_at(around: _Around, piece: bytes, lines: _Lines, start: int, look: L
 
 def _moved(symbol: Symbol, rows: int, shift: int) -> Symbol:
     span = (symbol.span[0] + shift, symbol.span[1] + shift)
-    return replace(symbol, line=symbol.line + rows, start=symbol.start + rows, end=symbol.end + rows, span=span)
+    return symbol._replace(line=symbol.line + rows, start=symbol.start + rows, end=symbol.end + rows, span=span)

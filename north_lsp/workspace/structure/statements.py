@@ -1,13 +1,12 @@
 """Finds symbols by walking a tree's statements, for languages whose grammar keeps statements out of expressions.
 
-A query visits every node of a tree, and nine out of ten are parts of expressions; this skips them, and bodies without a
-word that begins a symbol. It finds what the language's query file finds in a tree without errors, and a test keeps the
-two in step.
+A query visits every node of a tree, and nine out of ten are parts of expressions; this goes only to the statements with
+a word in them that begins a symbol. It finds what the language's query file finds in a tree without errors, and a test
+keeps the two in step.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -22,23 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Statements:
-    """Node types of a language: what is a symbol, what else may contain statements, what is wrapped around a symbol's
-    node, and what may be long without containing any, which is skipped unless one of the words is in it."""
+    """Node types of a language: what is a symbol, what else may contain statements, and what is wrapped around a
+    symbol's node. One of the words is in each symbol."""
 
     symbols: dict[str, SymbolKind]
     holders: frozenset[str]
     wrapper: str
-    body: str
     words: tuple[bytes, ...]
     name: Callable[[Node], Node | None]
+    """Returns the name of a symbol that has no field for it."""
 
 
-def _python_name(node: Node) -> Node | None:
-    found = node.child_by_field_name("name")
-    if found is None:  # type Alias[T] = …
-        found = node.child_by_field_name("left")
-        while found is not None and found.type != "identifier":
-            found = found.named_child(0)
+def _python_alias(node: Node) -> Node | None:
+    found = node.child_by_field_name("left")  # type Alias[T] = …
+    while found is not None and found.type != "identifier":
+        found = found.named_child(0)
     return found
 
 
@@ -61,9 +58,8 @@ _LANGUAGES = {
             }
         ),
         "decorated_definition",
-        "block",
         (b"def", b"class", b"import", b"type"),
-        _python_name,
+        _python_alias,
     )
 }
 
@@ -72,40 +68,48 @@ def has_statements(language: str) -> bool:
     return language in _LANGUAGES
 
 
-def walk_statements(language: str, tree: Tree, source: bytes) -> Iterator[tuple[SymbolKind, Node, Node | None, Node]]:
-    """Yield for each symbol its kind, its node, the node of its name (None for imports) and the node that includes what
-    comes before it and belongs to it, in the order of the file."""
+def walk_statements(
+    language: str, tree: Tree, source: bytes
+) -> Iterator[tuple[SymbolKind, Node, Node | None, Node, Node | None]]:
+    """Yield for each symbol its kind, its node, the node of its name (None for imports), the node that includes what
+    comes before it and belongs to it, and its body if it has one, in the order of the file."""
     known = _LANGUAGES[language]
-    symbols, holders, wrapper, body = _ids(language)
-    places = sorted(place for word in known.words for place in _places(word, source))
-    places.append(len(source))
+    symbols, holders, wrapper, name_field, body_field = _ids(language)
     cursor = tree.walk()
-    down, last, beside, up = (
-        cursor.goto_first_child,
-        cursor.goto_last_child,
-        cursor.goto_next_sibling,
-        cursor.goto_parent,
-    )
-    wrapped: Node | None = None
-    while True:
-        node = cursor.node
-        if node is not None and (number := node.kind_id) in holders:
+    down, up = cursor.goto_first_child_for_byte, cursor.goto_parent
+    ends: list[int] = [len(source) + 1]  # of the holders around the place
+    wrapped: list[Node | None] = [None]
+    done = 0
+    for place in sorted(place for word in known.words for place in _places(word, source)):
+        if place < done:  # in an expression, or before the body of a symbol
+            continue
+        while place >= ends[-1]:
+            up()
+            ends.pop()
+            wrapped.pop()
+        while down(place) is not None and (node := cursor.node) is not None:
+            number, done = node.kind_id, node.end_byte
+            if number not in holders:
+                up()
+                break
             kind = symbols.get(number)
             if kind == "import":
-                yield kind, node, None, node
-            elif kind is not None and (name := known.name(node)) is not None:
-                yield kind, node, name, wrapped or node
-            worthwhile = kind != "import" and (
-                number not in body or places[bisect_left(places, node.start_byte)] < node.end_byte
-            )
-            # The body of a symbol is the last of its parts.
-            if worthwhile and (down() if kind is None else last()):
-                wrapped = node if number in wrapper else None
-                continue
-        while not beside():
-            wrapped = None
-            if not up():
-                return
+                yield kind, node, None, node, None
+                up()
+                break
+            body = None
+            if kind is not None:
+                name, body = node.child_by_field_id(name_field), node.child_by_field_id(body_field)
+                if name is not None or (name := known.name(node)) is not None:
+                    yield kind, node, name, wrapped[-1] or node, body
+                if body is None:
+                    up()
+                    break
+            ends.append(done)
+            wrapped.append(node if number in wrapper else None)
+            if body is not None:
+                done = body.start_byte
+                break
 
 
 def _places(word: bytes, source: bytes) -> Iterator[int]:
@@ -116,9 +120,9 @@ def _places(word: bytes, source: bytes) -> Iterator[int]:
 
 
 @cache
-def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozenset[int], frozenset[int]]:
+def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozenset[int], int, int]:
     """Return an entry of `_LANGUAGES` by the grammar's numbers, which are faster to look up than names (one name may
-    have several numbers): symbols, symbols and holders, wrapper, body."""
+    have several numbers): symbols, symbols and holders, wrapper, and the fields `name` and `body`."""
     found, known = _LANGUAGES[language], grammar(language)
     named: dict[str, set[int]] = {}
     for number in range(known.node_kind_count):
@@ -126,4 +130,7 @@ def _ids(language: str) -> tuple[dict[int, SymbolKind], frozenset[int], frozense
             named.setdefault(name, set()).add(number)
     symbols = {number: kind for name, kind in found.symbols.items() for number in named[name]}
     holders = frozenset(number for name in found.holders for number in named[name]) | symbols.keys()
-    return symbols, holders, frozenset(named[found.wrapper]), frozenset(named[found.body])
+    name_field, body_field = known.field_id_for_name("name"), known.field_id_for_name("body")
+    assert name_field is not None
+    assert body_field is not None
+    return symbols, holders, frozenset(named[found.wrapper]), name_field, body_field

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -42,8 +41,7 @@ _FITTING: dict[str, BlockKind] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineEntry:
+class OutlineEntry(NamedTuple):
     label: str
     kind: str
     startLine: int
@@ -232,4 +230,4 @@ def _braces(structure: Structure, text: str) -> list[Symbol]:
     if structure.backend != "tree-sitter" or text.isascii():
         return found
     in_bytes = offsets_in_bytes(text, {place for one in found for place in one.span})
-    return [replace(one, span=(in_bytes[one.span[0]], in_bytes[one.span[1]])) for one in found]
+    return [one._replace(span=(in_bytes[one.span[0]], in_bytes[one.span[1]])) for one in found]

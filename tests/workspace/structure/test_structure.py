@@ -59,10 +59,47 @@ def test_a_mistake_loses_no_other_symbol(language: str) -> None:
         assert after.errors
 
 
+# Words that begin a symbol, where none begins.
+_WORDS_ELSEWHERE = """\
+class_ = undefined = type (important)
+# import, class, def
+if type (class_) or (lambda default: type (default))(1):
+    "def f(): import x"; import a; x = "class"; import b
+elif undefined: import c
+else:
+    type T[type_] = type (1)
+@type (default)  # class
+# def
+@decorator("import")
+async def define(imported=type (1), *, defined: "class" = "def") -> "import":
+    # def first
+    type (define)
+    # def last
+@final
+class classes(type (1), metaclass=type):
+    import_ = type (1)
+    def define(self): import d; return [type (x) for x in undefined]  # def
+    # class
+    class inner: pass
+    @property
+    def type(self): return 1
+for type in (1,): import e
+match undefined:
+    case 1: import f
+    case type (): from . import (g,
+        h)
+with open("import") as default: from __future__ import i
+try:
+    def j(): pass
+except type (x): import k
+finally: import l
+"""
+
+
 def _sources() -> list[str]:
     library = Path(sysconfig.get_path("stdlib"))
     real = [path.read_text("utf-8") for path in sorted((library / "asyncio").glob("*.py"))]
-    return [PYTHON, CORNERS["python"], "x = 1; import a\nif 1: import b\n", "", *real]
+    return [PYTHON, CORNERS["python"], _WORDS_ELSEWHERE, "x = 1; import a\nif 1: import b\n", "", *real]
 
 
 @pytest.mark.parametrize("text", _sources(), ids=lambda text: str(len(text)))
