@@ -3,10 +3,14 @@ what becomes of a profile that its user has changed."""
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from north_lsp.agent.learning.topics import topics
+from north_lsp.agent.session.learning.learning import Learning
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_faults import GOOD, configure, entries, fail, opened, prompt, texts
@@ -15,6 +19,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Gate, Say, answer, call
 
 TITLES = [one.title for one in topics()]
@@ -304,13 +309,26 @@ async def test_what_was_agreed_to_is_cancelled_by_a_command(world: World, server
         await client.wait(lambda message: "Nothing was learned: it was cancelled" in json.dumps(message))
 
 
-async def test_nothing_is_offered_where_it_is_switched_off_or_not_trusted(world: World, server: ModelServer) -> None:
+async def test_nothing_is_offered_where_it_is_switched_off_or_not_trusted(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+    is_unknown = Learning._is_unknown
+
+    def noting(learning: Learning) -> bool:
+        try:
+            return is_unknown(learning)
+        finally:
+            looked.set()
+
+    monkeypatch.setattr(Learning, "_is_unknown", noting)
     server.script(GOOD, GOOD, fail(400, "invalid_request_error", "odd"))
     async with inside(offering(world)) as client:
         asked = answering(client)
         session = await opened(client, world)
         await client.request("_north/trust", {"sessionId": session, "trusted": False})
         await prompt(client, session, "Hello")
+        assert await asyncio.to_thread(looked.wait, PATIENCE)  # before the project is trusted
         await client.request("_north/trust", {"sessionId": session, "trusted": True})
     configure(world, **{"profile.offer": False})
     async with inside(offering(world)) as client:

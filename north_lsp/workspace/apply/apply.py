@@ -37,13 +37,13 @@ from north_lsp.workspace.apply.empty_folders import (
     make_folder,
     remove_folders,
 )
+from north_lsp.workspace.apply.failures import explained
 from north_lsp.workspace.apply.open_folders import Folder, check_in_place, enter
 from north_lsp.workspace.apply.placing import (
     FileStep,
     Restoration,
     Target,
     beside,
-    explained,
     prepare,
     put_into_place,
     verify,

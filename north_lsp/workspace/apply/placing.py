@@ -19,8 +19,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,21 +133,6 @@ class Restoration:
         """Remove the backup beside a file, unless it is still needed."""
         if target.step.path not in self.stuck:
             _unlink(name, target.folder.descriptor)
-
-
-@contextmanager
-def explained(change: FileChange) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        name = errno.errorcode.get(error.errno or 0, "")
-        raise ToolError(
-            "IO_ERROR",
-            f"{change.relative} could not be written: {reason}; nothing was changed",
-            "find out why the file cannot be written before you try again",
-            {"path": str(change.path), "error": reason, "errno": name},
-        ) from error
 
 
 def prepare(step: FileStep, folder: Folder, unsynced: Unsynced, always: ExitStack, undo: ExitStack) -> Target:

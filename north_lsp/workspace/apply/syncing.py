@@ -7,7 +7,7 @@ import os
 from typing import Self
 
 from north_lsp.storage.files import sync_all
-from north_lsp.workspace.apply.placing import explained
+from north_lsp.workspace.apply.failures import explained
 from north_lsp.workspace.proposal import FileChange
 
 _MOST_OPEN = 64
