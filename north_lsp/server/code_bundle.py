@@ -4,9 +4,9 @@ Hundreds of modules are imported before a session is open. For each of them Pyth
 source with its byte code and opens, reads and closes that: a quarter of the time until then. What is read here is the
 same byte code, in one file beside Python's own in `__pycache__`, and by the same rule: it holds as long as the time
 and the size of the source are those that were compiled. What every session needs in order to open is one piece, which
-takes a quarter less time than the same modules one by one, since it has each name once; later ones are read alone. A
-module for which the rule does not hold, or that is not in the file, is imported as always; so the file may be missing,
-old or damaged. Imports nothing of ours.
+takes a quarter less time than the same modules one by one, since it has each name once; later ones are read alone.
+Every piece is compared with its hash before it is used. A module for which the rule does not hold, or that is not in
+the file, is imported as always; so the file may be missing, old or damaged. Imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-_MAGIC = b"north-code-2" + importlib.util.MAGIC_NUMBER
+_MAGIC = b"north-code-3" + importlib.util.MAGIC_NUMBER
+_HASH = len(importlib.util.source_hash(b""))
 _PYC_HEADER = 16
 _WORTH_WRITING = 20
 """With fewer modules that are not where they should be in the file, it is left as it is."""
@@ -34,11 +35,12 @@ _DAMAGED = (OSError, ValueError, EOFError, TypeError, LookupError)
 
 
 class _Entry(NamedTuple):
-    """Where the code of a module is, counted from behind the table, and what its source was when it was compiled. In
-    the early piece it has no `size` of its own, and `at` is its place among the others."""
+    """Where the code of a module is, counted from behind the table, its hash, and what its source was when it was
+    compiled. In the early piece it has no `size` and no `hash` of its own, and `at` is its place among the others."""
 
     at: int
     size: int
+    hash: bytes
     origin: str
     cached: str
     folder: str
@@ -71,7 +73,7 @@ class CodeBundle:
         self._lock = threading.RLock()
         self._rows: dict[str, tuple[Any, ...]] = {}  # of entries: few of them are looked at
         self._outdated: set[str] = set()
-        self._early_size = 0
+        self._early_size, self._early_hash = 0, b""
         self._early: list[CodeType | None] | None = None
         self._file = -1
         self._codes = 0
@@ -80,21 +82,31 @@ class CodeBundle:
             self._rows = self._read_rows()
 
     def _read_rows(self) -> dict[str, tuple[Any, ...]]:
-        start = self._piece(0, len(_MAGIC) + 8)
+        start = self._bytes(0, len(_MAGIC) + 8 + _HASH)
         if start[: len(_MAGIC)] != _MAGIC:
             return {}
-        size = int.from_bytes(start[len(_MAGIC) :], "little")
-        self._early_size, rows = marshal.loads(self._piece(len(start), size))
+        size = int.from_bytes(start[len(_MAGIC) : -_HASH], "little")
+        rows: dict[str, tuple[Any, ...]]
+        self._early_size, self._early_hash, rows = self._piece(len(start), size, start[-_HASH:])
         self._codes = len(start) + size
-        return rows if isinstance(rows, dict) else {}
+        return rows
 
     def _entry(self, name: str) -> _Entry | None:
-        with contextlib.suppress(KeyError, TypeError):
-            return _Entry(*self._rows[name])
-        return None
+        row = self._rows.get(name)
+        return _Entry(*row) if row is not None else None
 
-    def _piece(self, at: int, size: int) -> bytes:
-        """Read one piece; a file that is too short raises EOFError."""
+    def _piece(self, at: int, size: int, hash: bytes) -> Any:
+        """Read one piece, as `marshal` has it. What is damaged is not given to `marshal`, which may take it for
+        something else, or end the process: it raises ValueError."""
+        data = self._bytes(at, size)
+        if importlib.util.source_hash(data) != hash:
+            raise ValueError
+        return marshal.loads(data)
+
+    def _bytes(self, at: int, size: int) -> bytes:
+        """Read a part of the file; one that is too short raises EOFError."""
+        if at + size > os.fstat(self._file).st_size:
+            raise EOFError
         with self._lock:  # modules are imported on several threads
             os.lseek(self._file, at, os.SEEK_SET)
             data = os.read(self._file, size)
@@ -122,8 +134,7 @@ class CodeBundle:
         """Return the code of a module, or None if it cannot be read."""
         try:
             if (entry := self._entry(name)) is not None:
-                code = self._take_early(entry.at) if entry.is_early else marshal.loads(self._alone(entry))
-                return code if isinstance(code, CodeType) else None
+                return self._take_early(entry.at) if entry.is_early else self._alone(entry)
         except _DAMAGED:
             self._outdated.add(name)
         return None
@@ -138,11 +149,12 @@ class CodeBundle:
             return code
 
     def _read_early(self) -> tuple[CodeType, ...]:
-        early: tuple[CodeType, ...] = marshal.loads(self._piece(self._codes, self._early_size))
+        early: tuple[CodeType, ...] = self._piece(self._codes, self._early_size, self._early_hash)
         return early
 
-    def _alone(self, entry: _Entry) -> bytes:
-        return self._piece(self._codes + entry.at, entry.size)
+    def _alone(self, entry: _Entry) -> CodeType:
+        code: CodeType = self._piece(self._codes + entry.at, entry.size, entry.hash)
+        return code
 
     def write(self, early: Collection[str]) -> None:
         """Put what is loaded by now into the file, beside what is there and still holds, and the modules named in
@@ -158,9 +170,8 @@ class CodeBundle:
         new = dict(_loaded(kept.keys() | self._loaded_before))
         if len(new) + self._not_yet_early(early & kept.keys()) < _WORTH_WRITING:
             return
-        codes: dict[str, tuple[_Entry, bytes | CodeType]] = dict(new)
-        codes.update(self._read(kept))
-        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        codes = new | self._read(kept)
+        temporary = self.path.with_name(f"{self.path.name}.{os.urandom(6).hex()}")
         try:
             with temporary.open("wb") as file:
                 file.writelines(_spelled(codes, early))
@@ -170,12 +181,12 @@ class CodeBundle:
             temporary.unlink(missing_ok=True)
             self._remove_left_behind()
 
-    def _read(self, entries: Mapping[str, _Entry]) -> Mapping[str, tuple[_Entry, bytes | CodeType]]:
+    def _read(self, entries: Mapping[str, _Entry]) -> dict[str, tuple[_Entry, CodeType]]:
         """Return the code of modules that are in the file; what is damaged is left out, and comes anew some day."""
         early: Sequence[CodeType] = ()
         with contextlib.suppress(*_DAMAGED):
             early = self._read_early() if any(entry.is_early for entry in entries.values()) else ()
-        read: dict[str, tuple[_Entry, bytes | CodeType]] = {}
+        read: dict[str, tuple[_Entry, CodeType]] = {}
         for name, entry in entries.items():
             with contextlib.suppress(*_DAMAGED):
                 read[name] = entry, early[entry.at] if entry.is_early else self._alone(entry)
@@ -243,7 +254,7 @@ def _candidates(known: Container[str]) -> Iterator[tuple[str, str, str, bool]]:
             yield name, spec.origin, spec.cached, spec.submodule_search_locations is not None
 
 
-def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, bytes]]]:
+def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, CodeType]]]:
     """Give each loaded module of a package with its code, if Python has byte code of it that is checked by time."""
     for name, origin, cached, is_package in _candidates(known):
         try:
@@ -255,25 +266,28 @@ def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, bytes]]]
             continue
         source = int.from_bytes(header[8:12], "little"), int.from_bytes(header[12:], "little")
         folder = os.path.dirname(os.path.dirname(origin) if is_package else origin)
-        yield name, (_Entry(0, len(code), origin, cached, folder, is_package, source), code)
+        yield name, (_Entry(0, len(code), b"", origin, cached, folder, is_package, source), marshal.loads(code))
 
 
-def _spelled(codes: Mapping[str, tuple[_Entry, bytes | CodeType]], early: Container[str]) -> Sequence[bytes]:
+def _spelled(codes: Mapping[str, tuple[_Entry, CodeType]], early: Container[str]) -> Sequence[bytes]:
     """Return the parts of the file: its beginning, the size of the table, the table, the early piece, and the code of
     the others."""
     rows: dict[str, tuple[object, ...]] = {}
     together: list[CodeType] = []
-    alone: list[bytes] = []
+    later: list[tuple[str, _Entry, CodeType]] = []
     for name, (entry, code) in codes.items():
         if entry.is_early or name in early:
-            rows[name] = tuple(entry._replace(at=len(together), size=0))
-            together.append(marshal.loads(code) if isinstance(code, bytes) else code)
+            rows[name] = tuple(entry._replace(at=len(together), size=0, hash=b""))
+            together.append(code)
+        else:
+            later.append((name, entry, code))
     piece = marshal.dumps(tuple(together))
+    alone: list[bytes] = []
     at = len(piece)
-    for name, (entry, code) in codes.items():
-        if name not in rows and isinstance(code, bytes):
-            rows[name] = tuple(entry._replace(at=at))
-            alone.append(code)
-            at += len(code)
-    table = marshal.dumps((len(piece), rows))
-    return (_MAGIC, len(table).to_bytes(8, "little"), table, piece, *alone)
+    for name, entry, code in later:
+        data = marshal.dumps(code)
+        rows[name] = tuple(entry._replace(at=at, size=len(data), hash=importlib.util.source_hash(data)))
+        alone.append(data)
+        at += len(data)
+    table = marshal.dumps((len(piece), importlib.util.source_hash(piece), rows))
+    return (_MAGIC, len(table).to_bytes(8, "little"), importlib.util.source_hash(table), table, piece, *alone)

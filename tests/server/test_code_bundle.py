@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from north_lsp.server import code_bundle
 from north_lsp.server.code_bundle import CodeBundle, write_code_bundle
@@ -133,30 +135,56 @@ def test_a_package_that_comes_earlier_counts(
         installed.get("part4")
 
 
-@pytest.mark.parametrize("damage", ["empty", "other", "cut", "zeros", "gone"])
+@pytest.mark.parametrize("damage", ["empty", "other", "cut", "zeros", "huge", "gone"])
 def test_a_damaged_file_does_no_harm(installed: Installed, damage: str) -> None:
     whole = installed.path.read_bytes()
     if damage == "gone":
         installed.path.unlink()
     else:
         beginning = len(whole) // 2
-        texts = {"empty": b"", "other": b"x" * 100, "cut": whole[:-50], "zeros": whole[:beginning] + bytes(beginning)}
+        head = len(code_bundle._MAGIC)
+        texts = {
+            "empty": b"",
+            "other": b"x" * 100,
+            "cut": whole[:-50],
+            "zeros": whole[:beginning] + bytes(beginning),
+            "huge": whole[:head] + b"\xff" * 7 + whole[head + 7 :],  # how long the table is
+        }
         installed.path.write_bytes(texts[damage])
     installed.start()
     installed.import_all()
     assert [installed.said(name) for name in MODULES] == MODULES
 
 
+def _codes(whole: bytes) -> int:
+    """Where the table ends and the code begins."""
+    head = len(code_bundle._MAGIC)
+    return head + 8 + code_bundle._HASH + int.from_bytes(whole[head : head + 8], "little")
+
+
 def test_what_is_damaged_is_written_again(installed: Installed) -> None:
     whole = installed.path.read_bytes()
-    table = len(code_bundle._MAGIC) + 8
-    table += int.from_bytes(whole[table - 8 : table], "little")
-    installed.path.write_bytes(whole[:table] + bytes(len(whole) - table))
+    installed.path.write_bytes(whole[: _codes(whole)] + bytes(len(whole) - _codes(whole)))
     installed.start()
     installed.import_all()
     write_code_bundle(EARLY)
     again = installed.start()
     assert all(again.code(f"bundled.{name}") for name in ("inner", "inner.deep", *MODULES))
+
+
+@given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_wrong_byte_changes_nothing(installed: Installed, place: float, byte: int) -> None:
+    """Neither what is imported, nor that anything is: what is damaged is not even looked at."""
+    whole = installed.path.read_bytes()
+    at = int(place * len(whole))
+    try:
+        installed.path.write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+        installed.start()
+        installed.import_all()
+        assert [installed.said(name) for name in MODULES] == MODULES
+    finally:
+        installed.path.write_bytes(whole)
 
 
 def test_a_file_is_closed_before_it_is_replaced(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
