@@ -206,8 +206,8 @@ class _Counter:
                 return None, True
         if sizes is not None:
             huge = named_huge | sizes.result()
-        elif searched == len(saved if whole is None else files) - len(named_huge):  # it has left out none for its size
-            huge = named_huge
+        elif searched == len(saved if whole is None else files) - len(named_huge) and self._are_all(files, whole):
+            huge = named_huge  # it has left out none for its size
         else:
             huge = named_huge | _huge(root, unnamed)
         # In their order, and without those to be left out that appeared after the listing.
@@ -226,6 +226,10 @@ class _Counter:
             known.update(dict.fromkeys(open_files))
             known = {relative: known[relative] for relative in files if relative in known}
         return known, ended
+
+    def _are_all(self, files: Sequence[str], whole: Sequence[str] | None) -> bool:
+        """Tell whether no file has appeared since `whole` was to stand for `files`: it would count for one of them."""
+        return whole is None or self.tree.named()[0].files is files
 
     def _to_look_at(self, files: Sequence[str], pattern: BytesPattern) -> set[str]:
         """Return the files in which bytes and text may differ on what a match is. What is found out about files is

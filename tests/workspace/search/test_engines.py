@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -297,6 +298,22 @@ def test_all_files_are_asked_for_their_sizes_only_if_ripgrep_may_have_left_one_o
     found = search(roots, query, ripgrep=ripgrep, read=unsaved.get, unsaved=tuple(unsaved))
     assert asked == {"./", *([".gitignore", ".northignore", "b", "c/d"] if asks else [])}
     assert (found.files_searched, found.total_matches) == (5, 1)
+
+
+def test_a_file_that_appears_does_not_count_for_one_that_ripgrep_leaves_out(
+    folder: Path, ripgrep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a build makes them while a project with a large log is searched."""
+    roots = make(folder, {"a": b"needle", "b": b"needle", "large": b"needle" + b"x" * 100_000})
+
+    def late(*args: Any, **options: Any) -> Any:
+        (roots.main / "fresh").write_text("y")
+        return count_lines(*args, **options)
+
+    monkeypatch.setattr(searching, "_MAX_COUNTED", 50_000)
+    monkeypatch.setattr(searching, "count_lines", late)
+    found = search(roots, "needle", ripgrep=ripgrep)
+    assert [match.path for match in found.matches] == ["a", "b", "large"]
 
 
 def test_what_ripgrep_cannot_spell_is_searched_without_it() -> None:
