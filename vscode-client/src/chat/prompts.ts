@@ -27,6 +27,8 @@ export interface Prompt extends PromptContent {
   isTaken?: boolean;
   /** The user has taken it back, for good. */
   isRemoved?: boolean;
+  /** The user has it again. */
+  isReturned?: boolean;
 }
 
 /** Commands that lead to another conversation, or out of this one. */
@@ -141,6 +143,12 @@ export class Prompts implements vscode.Disposable {
     this.changed();
   }
 
+  /** The conversation is left: what waits is the user's again. What has begun may be a part of it, or have been run: that is told
+   * by the answer. */
+  giveBackWaiting(): void {
+    for (const prompt of this.waiting) this.giveBack(prompt);
+  }
+
   /** However it came out. */
   remove(prompt: Prompt): void {
     this.sent = this.sent.filter((other) => other !== prompt);
@@ -186,9 +194,11 @@ export class Prompts implements vscode.Disposable {
     }
   }
 
-  /** But for what the user has removed. */
+  /** Once, and but for what the user has removed. */
   private giveBack(prompt: Prompt): void {
-    if (prompt.isRemoved !== true) this.restoreUnsent(prompt);
+    if (prompt.isRemoved === true || prompt.isReturned === true) return;
+    prompt.isReturned = true;
+    this.restoreUnsent(prompt);
   }
 
   private noteEntry(item: Item | undefined): void {
