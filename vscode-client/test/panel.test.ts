@@ -164,7 +164,7 @@ test("a page in another place of the window has what was being written", async (
   assert.deepEqual(drafts(), []);
   await tell({ type: "draft", text: "half a sen" });
   fill();
-  await tell({ type: "ready", unsettled: [] });
+  await Promise.all([tell({ type: "ready", unsettled: [] }), tell({ type: "draft", text: "remembered there" })]);
   assert.deepEqual(drafts(), ["half a sen"]);
 });
 
