@@ -292,7 +292,7 @@ export class Conversations implements vscode.Disposable, Worker {
     const session = new Session(server, transcript, questions, log, () => this.editorStates.now(), this.parts.windowId);
     const turns = new Turns(session, transcript, questions, before, log);
     const open = (id: string, words: PromptContent) => this.openTab(id, words);
-    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);
+    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open, this.parts.memory);
     const conversation = { session, transcript, panel, turns };
     session.onState(() => this.changed.fire());
     panel.onUse(() => this.setUsed(conversation));
