@@ -108,14 +108,27 @@ test("a message that the user removed stays removed, though its turn seems to co
     { answer: Promise.reject(new Error("open elsewhere")), isCurrent: true },
   ];
   for (const { answer, isCurrent } of ends) {
-    const { prompts, returned, send } = world();
+    const { prompts, returned, shown, send } = world();
     const [first, second] = [send("one"), send("two")];
     prompts.withdraw("two", false);
     prompts.remove(first); // it is answered at this moment
-    assert.equal(second.begun, true);
     await prompts.settle(second, answer, () => isCurrent);
     assert.deepEqual(returned, []);
+    assert.equal(shown().includes("two"), false);
+    assert.equal(prompts.any, false);
   }
+});
+
+test("a message that could not be removed any more is shown: its turn has begun", () => {
+  const { prompts, transcript, shown, send } = world();
+  const [first, second] = [send("one"), send("two")];
+  transcript.began("e1");
+  const undo = prompts.withdraw("two", false);
+  prompts.remove(first);
+  transcript.began("e2");
+  assert.deepEqual(shown(), ["one"]);
+  undo();
+  assert.deepEqual([shown(), second.isTaken], [["one", "two"], true]);
 });
 
 test("what the server did not send is told in whichever answer comes first, also in that of a message that was removed", () => {

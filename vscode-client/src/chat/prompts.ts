@@ -119,7 +119,10 @@ export class Prompts implements vscode.Disposable {
     const { isShown } = prompt;
     prompt.isRemoved = !edits;
     if (edits) prompt.isShown = false; // what is edited goes into the input, though the conversation shows what it was
-    return () => void Object.assign(prompt, { isRemoved: false, isShown });
+    return () => {
+      Object.assign(prompt, { isRemoved: false, isShown });
+      this.beginNext();
+    };
   }
 
   /** Whether the user has taken back words for the turn that runs; those to edit go into the input. */
@@ -210,7 +213,7 @@ export class Prompts implements vscode.Disposable {
   /** The server answers one prompt after the other; one that waits is shown where its turn begins. */
   private beginNext(): void {
     const [next] = this.sent;
-    if (next !== undefined && !next.begun) this.begin(next);
+    if (next !== undefined && !next.begun && next.isRemoved !== true) this.begin(next);
     this.changed();
   }
 
