@@ -209,10 +209,11 @@ export interface PromptResult {
   _meta?: Unsent | null;
 }
 
-/** Prompts that were queued and will not be sent, whether the model failed, a turn that an earlier process left, and who
- * else has the conversation open. North's extension. */
+/** Prompts that were queued and will not be sent, whether the prompt itself is not part of the conversation and nothing of it
+ * was run (`unsent`), whether the model failed, a turn that an earlier process left, and who else has the conversation open.
+ * North's extension. */
 export interface Unsent {
-  north?: { queued?: { id: string; text: string }[]; error?: { kind?: string }; unfinished?: object; endedEarly?: boolean; openElsewhere?: OpenElsewhere };
+  north?: { unsent?: boolean; queued?: { id: string; text: string }[]; error?: { kind?: string }; unfinished?: object; endedEarly?: boolean; openElsewhere?: OpenElsewhere };
 }
 
 /** Another process that writes the conversation; `leaving`: its window is gone, and it only ends what it had begun. */

@@ -92,6 +92,16 @@ test("what was being written is not lost when an earlier message is changed or s
   assert.deepEqual(history.all(), ["one", "draft", "two, changed", "two"]);
 });
 
+test("a long draft is not lost either, a long message is in the conversation", () => {
+  const history = new History(["one"]);
+  const long = "long ".repeat(3_000);
+  history.older(long);
+  assert.deepEqual(history.all(), ["one", long]); // for a page that is made anew
+  assert.equal(history.older("one, changed"), long);
+  history.add(`sent ${long}`);
+  assert.deepEqual(history.all(), ["one", long, "one, changed"]);
+});
+
 test("a message that is sent again stands once, as the last one", () => {
   const history = new History(["one", "two"]);
   history.add("one");

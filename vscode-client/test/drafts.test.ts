@@ -47,6 +47,29 @@ test("what was typed before the page listened stays, behind what was written bef
   assert.equal(kept.draft, input.value);
 });
 
+test("a draft of another place takes the place of what was remembered here, and of nothing that was typed before the page listened", () => {
+  const typed = "typed while the script was loaded\n";
+  said.length = 0;
+  composer.tellDraft();
+  assert.deepEqual(said, [{ type: "draft", text: `written before\n\n${typed}` }]);
+  composer.takeOver("written before"); // nothing has changed there
+  assert.equal(input.value, `written before\n\n${typed}`);
+  composer.takeOver(""); // it was sent there
+  assert.equal(input.value, typed);
+  composer.takeOver("");
+  assert.equal(input.value, typed);
+  composer.takeOver("abc");
+  type(`abc\n\n${typed}and more`);
+  composer.takeOver("abc");
+  assert.equal(input.value, `abc\n\n${typed}and more`);
+  composer.takeOver("abcd");
+  assert.equal(input.value, `abcd\n\n${typed}and more`);
+  assert.deepEqual(said.at(-1), { type: "draft", text: input.value });
+  type("abcd");
+  composer.takeOver("");
+  assert.equal(input.value, "");
+});
+
 test("what is sent is remembered until the extension has seen to it", () => {
   type("one");
   at("#send").click();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import type { Uri, Webview } from "vscode";
+import type { Memento, Uri, Webview } from "vscode";
 
 import type { PromptBlock } from "../src/acp";
 import { Panel } from "../src/chat/panel";
@@ -18,7 +18,7 @@ const panels: Panel[] = [];
 afterEach(() => panels.splice(0).forEach((panel) => panel.dispose()));
 
 /** A chat's page that says what a test says, over a server that answers so. `connect` may fail. */
-function world(replies: Answers = {}, connect: () => Promise<void> = async () => undefined) {
+function world(replies: Answers = {}, connect: () => Promise<void> = async () => undefined, memory = new Map<string, unknown>()) {
   openFolder("/repo");
   const sent: string[] = [];
   const client = {
@@ -39,7 +39,10 @@ function world(replies: Answers = {}, connect: () => Promise<void> = async () =>
   const proposals = { typing: { reset: () => undefined } } as unknown as ConstructorParameters<typeof Panel>[4];
   const turns = { shownAnew: async () => undefined } as unknown as ConstructorParameters<typeof Panel>[5];
   const extension = address.parse("file:///north") as unknown as Uri;
-  const panel = new Panel(extension, session, transcript, questions, proposals, turns, async (preserveFocus) => void revealed.push(preserveFocus), async () => undefined);
+  const panel = new Panel(extension, session, transcript, questions, proposals, turns, async (preserveFocus) => void revealed.push(preserveFocus), async () => undefined, {
+    get: <T>(key: string) => memory.get(key) as T | undefined,
+    update: async (key, value) => void memory.set(key, value),
+  } as Pick<Memento, "get" | "update">);
   panels.push(panel);
   const posted: ToPage[] = [];
   let isGone = false;
@@ -132,6 +135,59 @@ test("a page is told what the conversation has of what it sent, and gets back wh
   assert.deepEqual([told().at(-1), input()], ["1", "lost"]);
 });
 
+test("a page that is gone when its message is delivered does not give it back in a later window", async () => {
+  const memory = new Map<string, unknown>();
+  let start = (): void => undefined;
+  const first = world({}, () => new Promise((done) => (start = done)), memory);
+  first.fill();
+  const begun = [first.tell({ type: "ready", unsettled: [] }), first.say("one")];
+  await settled();
+  first.fill(); // in another place of the window, whose page has other things in its memory
+  begun.push(first.tell({ type: "ready", unsettled: [] }), first.tell({ type: "send", id: "2", text: "two" }));
+  await settled();
+  start();
+  await Promise.all(begun);
+  assert.deepEqual(first.sent, ["session/prompt one", "session/prompt two"]);
+  const later = world({}, undefined, memory);
+  later.fill();
+  await later.tell({ type: "ready", unsettled: [{ id: "1", text: "one" }, { id: "3", text: "lost" }] });
+  await settled();
+  assert.equal(later.input(), "lost");
+  assert.deepEqual(later.posted.flatMap((message) => (message.type === "settled" ? message.ids : [])), ["1", "3"]);
+});
+
+test("what could not be sent when its page is gone is given back in a later window: nobody may have seen it", async () => {
+  const memory = new Map<string, unknown>();
+  let fail = (_: Error): void => undefined;
+  const { panel, webview, fill, tell, say } = world({}, () => new Promise((_, reject) => (fail = reject)), memory);
+  fill();
+  const begun = [tell({ type: "ready", unsettled: [] }), say("one")];
+  await settled();
+  panel.empty(webview); // as the window ends
+  fail(new Error("the window ends"));
+  await Promise.all(begun);
+  const later = world({}, undefined, memory);
+  later.fill();
+  await later.tell({ type: "ready", unsettled: [{ id: "1", text: "one" }] });
+  await settled();
+  assert.equal(later.input(), "one");
+});
+
+test("a page that is made anew in its place is told itself of what was delivered", async () => {
+  const memory = new Map<string, unknown>();
+  let start = (): void => undefined;
+  const { fill, tell, say } = world({}, () => new Promise((done) => (start = done)), memory);
+  fill();
+  const begun = [tell({ type: "ready", unsettled: [] }), say("one")];
+  await settled();
+  fill();
+  begun.push(tell({ type: "ready", unsettled: [{ id: "1", text: "one" }] }));
+  await settled();
+  start();
+  await Promise.all(begun);
+  assert.equal(memory.size, 0);
+});
+
 test("what cannot be prepared to be sent comes back, and why is said", async () => {
   const { panel, fill, tell, say, input, sent, notes } = world();
   fill();
@@ -164,7 +220,7 @@ test("a page in another place of the window has what was being written", async (
   assert.deepEqual(drafts(), []);
   await tell({ type: "draft", text: "half a sen" });
   fill();
-  await tell({ type: "ready", unsettled: [] });
+  await Promise.all([tell({ type: "ready", unsettled: [] }), tell({ type: "draft", text: "remembered there" })]);
   assert.deepEqual(drafts(), ["half a sen"]);
 });
 

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { PromptResult } from "../src/acp";
 import { promptOf, Prompts } from "../src/chat/prompts";
 import { Transcript } from "../src/chat/transcript";
+
+const cancelled: PromptResult = { stopReason: "cancelled" };
+/** Not part of the conversation. */
+const unsent: PromptResult = { stopReason: "cancelled", _meta: { north: { unsent: true } } };
 
 function world() {
   const transcript = new Transcript((path) => path);
@@ -37,7 +42,7 @@ test("after a stop, what waited is the user's again", () => {
   const [first, second] = [send("one"), send("two")];
   transcript.began("e1");
   const queued = [{ id: "q", text: "steered" }];
-  prompts.ended(second, { stopReason: "cancelled" });
+  prompts.ended(second, unsent);
   prompts.remove(second);
   prompts.ended(first, { stopReason: "cancelled", _meta: { north: { queued } } });
   prompts.remove(first);
@@ -46,23 +51,93 @@ test("after a stop, what waited is the user's again", () => {
   assert.equal(prompts.any, false);
 });
 
-test("a message that is stopped before its turn has begun is the user's again: the server does not keep it; a command has no turn", () => {
-  const { prompts, transcript, returned, send } = world();
-  for (const text of ["one", "/compact", "!make"]) {
+test("a message that the server says was not sent is the user's again, whatever it begins with", () => {
+  const { prompts, returned, send } = world();
+  const texts = ["one", "/usr/lib/x.so crashes, why?", "/review this", "!make"];
+  for (const text of texts) {
     const prompt = send(text);
-    prompts.ended(prompt, { stopReason: "cancelled" });
+    prompts.ended(prompt, unsent);
     prompts.remove(prompt);
   }
+  assert.deepEqual(returned, texts);
+});
+
+test("a message that is stopped is in the conversation unless the server says otherwise, though its turn was not told of", () => {
+  const { prompts, returned, shown, send } = world();
+  for (const text of ["one", "/compact", "!make"]) {
+    const prompt = send(text);
+    prompts.ended(prompt, cancelled);
+    prompts.remove(prompt);
+  }
+  assert.deepEqual(returned, []);
+  assert.deepEqual(shown(), ["one", "Stopped.", "/compact", "Stopped.", "!make", "Stopped."]);
+});
+
+test("messages that share a turn are shown and not the user's again, whichever is answered first", () => {
+  for (const answer of [cancelled, { stopReason: "end_turn" }]) {
+    const { prompts, transcript, returned, shown, send } = world();
+    const [first, second] = [send("one"), send("two")];
+    transcript.began("e1");
+    for (const prompt of [second, first]) {
+      prompts.ended(prompt, answer);
+      prompts.remove(prompt);
+    }
+    assert.deepEqual(returned, []);
+    assert.deepEqual(shown(), answer === cancelled ? ["one", "two", "Stopped."] : ["one", "two"]);
+  }
+});
+
+test("a message knows its turn, told before it is shown, or after", () => {
+  const { prompts, transcript, returned, send } = world();
   const waited = [send("two"), send("three")];
   transcript.began("e2");
   transcript.ended();
   for (const prompt of waited) {
-    if (prompt.text === "three") transcript.began("e3"); // told before it is shown, or after
+    if (prompt.text === "three") transcript.began("e3");
     prompts.ended(prompt, { stopReason: "end_turn" });
     prompts.remove(prompt);
   }
   assert.deepEqual(waited.map(({ isTaken }) => isTaken), [true, true]);
-  assert.deepEqual(returned, ["one"]);
+  assert.deepEqual(returned, []);
+});
+
+test("a message that the user removed stays removed, though its turn seems to come meanwhile", async () => {
+  const ends = [
+    { answer: Promise.resolve(unsent), isCurrent: true },
+    { answer: Promise.resolve(unsent), isCurrent: false },
+    { answer: Promise.reject(new Error("open elsewhere")), isCurrent: true },
+  ];
+  for (const { answer, isCurrent } of ends) {
+    const { prompts, returned, shown, send } = world();
+    const [first, second] = [send("one"), send("two")];
+    prompts.withdraw("two", false);
+    prompts.remove(first); // it is answered at this moment
+    await prompts.settle(second, answer, () => isCurrent);
+    assert.deepEqual(returned, []);
+    assert.equal(shown().includes("two"), false);
+    assert.equal(prompts.any, false);
+  }
+});
+
+test("a message that could not be removed any more is shown: its turn has begun", () => {
+  const { prompts, transcript, shown, send } = world();
+  const [first, second] = [send("one"), send("two")];
+  transcript.began("e1");
+  const undo = prompts.withdraw("two", false);
+  prompts.remove(first);
+  transcript.began("e2");
+  assert.deepEqual(shown(), ["one"]);
+  undo();
+  assert.deepEqual([shown(), second.isTaken], [["one", "two"], true]);
+});
+
+test("what the server did not send is told in whichever answer comes first, also in that of a message that was removed", () => {
+  const { prompts, returned, send } = world();
+  send("one");
+  const second = send("two");
+  prompts.withdraw("two", false);
+  prompts.ended(second, { stopReason: "cancelled", _meta: { north: { unsent: true, queued: [{ id: "q", text: "three" }] } } });
+  assert.deepEqual(returned, ["three"]);
 });
 
 test("what is restored anyway is not restored twice", () => {
@@ -126,7 +201,7 @@ test("what is sent again and edited while it waits goes into the input, unless t
     const again = prompts.add({ text: "again", attachments: [], isShown: true });
     const undo = prompts.withdraw("again", true);
     if (isUndone) undo();
-    await prompts.settle(again, Promise.resolve({ stopReason: "cancelled" }), () => true);
+    await prompts.settle(again, Promise.resolve(unsent), () => true);
     assert.deepEqual(returned, isUndone ? [] : ["again"]);
   }
 });

@@ -9,6 +9,7 @@ import { Transcript } from "../src/chat/transcript";
 import type { QueuedRow, State } from "../src/messages";
 
 const content = (text: string) => ({ text, attachments: [] });
+const unsent = { stopReason: "cancelled", _meta: { north: { unsent: true } } };
 const row = (text: string) => ({ id: text, text });
 
 /** A conversation with a turn that runs, and messages that wait. */
@@ -43,7 +44,7 @@ test("one that is taken back to be edited comes into the input, a removed one do
   await queue.act("two", "edit");
   await queue.act("three", "remove");
   assert.deepEqual(asked.map(([method]) => method), ["_north/queue/withdraw", "_north/queue/withdraw"]);
-  for (const prompt of all.slice(1)) prompts.ended(prompt, { stopReason: "cancelled" });
+  for (const prompt of all.slice(1)) prompts.ended(prompt, unsent);
   assert.deepEqual(returned, ["two"]);
 });
 
@@ -54,7 +55,7 @@ test("what cannot be taken back any more is told, and is not lost", async () => 
   await assert.rejects(queue.act("two", "remove"), /it has begun/);
   const [, two] = all;
   assert.ok(two);
-  prompts.ended(two, { stopReason: "cancelled" });
+  prompts.ended(two, unsent);
   assert.deepEqual(returned, ["two"]);
 });
 

@@ -296,6 +296,26 @@ test("what waits when the user goes to another conversation comes back into the 
   assert.equal(session.busy, false);
 });
 
+test("what waits in a conversation that is closed is the user's again, once, but for what they have removed", async () => {
+  const answers: ((result: object) => void)[] = [];
+  const { session, returned } = world({ "session/prompt": () => new Promise((answer) => answers.push(answer)), "_north/queue/withdraw": never });
+  await session.open();
+  const sent = ["runs", "waits", "removed"].map((text) => session.send(text));
+  await until(() => answers.length === 3);
+  session.queue.take({ followUp: [{ id: "q1", text: "waits" }, { id: "q2", text: "removed" }] });
+  void session.queue.act("q2", "remove");
+  void session.leave();
+  assert.deepEqual(returned, ["waits"]);
+  let areAnswered = false;
+  const answered = session.unanswered.ended().then(() => (areAnswered = true));
+  for (const answer of answers.slice(1)) answer({ stopReason: "cancelled", _meta: { north: { unsent: true } } });
+  await Promise.all(sent.slice(1));
+  assert.equal(areAnswered, false);
+  answers[0]?.({ stopReason: "cancelled", _meta: { north: { unsent: true } } });
+  await answered;
+  assert.deepEqual(returned, ["waits", "runs"]);
+});
+
 test("a message that waits for a conversation that is left goes to no other one, and those for the next one are sent", async () => {
   const loading: Record<string, (answer: object) => void> = {};
   const { session, asked, returned } = world({
@@ -411,17 +431,16 @@ test("a message that the server refused is the user's again", async () => {
 });
 
 test("a message that was given up with its conversation is the user's again, what its conversation has is not", async () => {
-  for (const isTaken of [false, true]) {
+  for (const north of [{ unsent: true }, {}]) {
     let answer: (result: object) => void = () => undefined;
-    const { session, transcript, returned } = world({ "session/prompt": () => new Promise((resolve) => (answer = resolve)) });
+    const { session, returned } = world({ "session/prompt": () => new Promise((resolve) => (answer = resolve)) });
     await session.open();
     const sent = session.send("one");
     await until(() => session.busy);
-    if (isTaken) transcript.began("e1");
     await session.renew();
-    answer({ stopReason: "cancelled" });
+    answer({ stopReason: "cancelled", _meta: { north } });
     await sent;
-    assert.deepEqual(returned, isTaken ? [] : ["one"]);
+    assert.deepEqual(returned, "unsent" in north ? ["one"] : []);
   }
 });
 

@@ -273,9 +273,16 @@ export class Conversations implements vscode.Disposable, Worker {
     if (this.used.session === session) this.setUsed(this.main);
     if (session.busy || panel.isDelivering || !this.tabs.includes(conversation)) return;
     this.tabs = this.tabs.filter((other) => other !== conversation);
-    const unsent = panel.takeUnsent();
-    if (unsent !== undefined) this.main.panel.take(unsent);
-    void session.leave().finally(() => vscode.Disposable.from(turns, panel, session, tab).dispose());
+    const takeUnsent = (): void => {
+      const unsent = panel.takeUnsent();
+      if (unsent !== undefined) this.main.panel.take(unsent);
+    };
+    takeUnsent();
+    session.onUnsent(takeUnsent); // what was given up with the conversation is told later
+    void Promise.allSettled([session.leave(), session.unanswered.ended()]).then(() => {
+      takeUnsent(); // what the page did not take any more
+      vscode.Disposable.from(turns, panel, session, tab).dispose();
+    });
     this.changed.fire();
   }
 
@@ -285,7 +292,7 @@ export class Conversations implements vscode.Disposable, Worker {
     const session = new Session(server, transcript, questions, log, () => this.editorStates.now(), this.parts.windowId);
     const turns = new Turns(session, transcript, questions, before, log);
     const open = (id: string, words: PromptContent) => this.openTab(id, words);
-    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);
+    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open, this.parts.memory);
     const conversation = { session, transcript, panel, turns };
     session.onState(() => this.changed.fire());
     panel.onUse(() => this.setUsed(conversation));

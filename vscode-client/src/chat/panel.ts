@@ -42,7 +42,7 @@ export class Panel implements vscode.Disposable {
   private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
-  private readonly outbox = new Outbox((text) => this.take({ text, attachments: [] }), (ids) => this.settled(ids));
+  private readonly outbox: Outbox;
   /** What is being written in the page, for one in another place of the window; undefined as long as none has told. */
   private draft: string | undefined;
   /** The page is there and listens. */
@@ -71,7 +71,9 @@ export class Panel implements vscode.Disposable {
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
     openCopy: (id: string, words: PromptContent) => Promise<void>,
+    memory: Pick<vscode.Memento, "get" | "update">,
   ) {
+    this.outbox = new Outbox(memory, (text) => this.take({ text, attachments: [] }), (ids) => this.settled(ids));
     this.composer = new Composer(session, (message) => this.post(message));
     const shown = (): void => void turns.shownAnew(true);
     this.rewinding = new Rewinding(session, (words) => this.take(words), shown, openCopy, () => this.postState());
@@ -93,6 +95,7 @@ export class Panel implements vscode.Disposable {
 
   /** The page is made in a webview; the one before is gone. */
   fill(webview: vscode.Webview): void {
+    this.outbox.leavePage();
     this.webview = webview;
     this.ready = false;
     webview.options = {
@@ -110,7 +113,9 @@ export class Panel implements vscode.Disposable {
 
   /** The webview is gone. */
   empty(webview: vscode.Webview): void {
-    if (this.webview === webview) this.webview = undefined;
+    if (this.webview !== webview) return;
+    this.webview = undefined;
+    this.outbox.leavePage();
   }
 
   /** Something was sent that the conversation does not have yet. */

@@ -27,6 +27,8 @@ export interface Prompt extends PromptContent {
   isTaken?: boolean;
   /** The user has taken it back, for good. */
   isRemoved?: boolean;
+  /** The user has it again. */
+  isReturned?: boolean;
 }
 
 /** Commands that lead to another conversation, or out of this one. */
@@ -100,7 +102,7 @@ export class Prompts implements vscode.Disposable {
     try {
       const result = await answer;
       if (counts(false)) this.ended(prompt, result);
-      else if (wasGivenUp(prompt, result)) this.restoreUnsent(prompt); // with its conversation
+      else if (isUnsent(result)) this.giveBack(prompt); // it was given up with its conversation
     } catch (error) {
       if (counts(true)) this.refused(prompt, error);
     }
@@ -117,7 +119,10 @@ export class Prompts implements vscode.Disposable {
     const { isShown } = prompt;
     prompt.isRemoved = !edits;
     if (edits) prompt.isShown = false; // what is edited goes into the input, though the conversation shows what it was
-    return () => void Object.assign(prompt, { isRemoved: false, isShown });
+    return () => {
+      Object.assign(prompt, { isRemoved: false, isShown });
+      this.beginNext();
+    };
   }
 
   /** Whether the user has taken back words for the turn that runs; those to edit go into the input. */
@@ -141,6 +146,12 @@ export class Prompts implements vscode.Disposable {
     this.changed();
   }
 
+  /** The conversation is left: what waits is the user's again. What has begun may be a part of it, or have been run: that is told
+   * by the answer. */
+  giveBackWaiting(): void {
+    for (const prompt of this.waiting) this.giveBack(prompt);
+  }
+
   /** However it came out. */
   remove(prompt: Prompt): void {
     this.sent = this.sent.filter((other) => other !== prompt);
@@ -154,11 +165,10 @@ export class Prompts implements vscode.Disposable {
 
   ended(prompt: Prompt, answer: PromptResult): void {
     const { stopReason } = answer;
-    if (!prompt.begun && prompt.isRemoved !== true) this.restoreUnsent(prompt);
-    else if (!prompt.begun) return;
-    else if (stopReason === "cancelled") this.transcript.stopped();
-    else if (stopReason !== "end_turn") this.transcript.note("warning", vscode.l10n.t("The turn ended early: {0}.", stopReason));
-    if (wasGivenUp(prompt, answer)) this.restoreUnsent(prompt);
+    if (isUnsent(answer)) this.giveBack(prompt);
+    else if (!prompt.begun) this.begin(prompt); // it shared the turn of another one
+    if (prompt.begun && stopReason === "cancelled") this.transcript.stopped();
+    else if (prompt.begun && stopReason !== "end_turn") this.transcript.note("warning", vscode.l10n.t("The turn ended early: {0}.", stopReason));
     const failure = answer._meta?.north?.error?.kind;
     if (failure !== undefined) this.transcript.classify(failure);
     this.takeUnsent(answer);
@@ -167,7 +177,7 @@ export class Prompts implements vscode.Disposable {
   /** The server did not begin with it: it belongs to the user again, if only a key is missing as long as it is not shown. */
   refused(prompt: Prompt, error: unknown): void {
     const isAuth = isKeyMissing(error);
-    if (prompt.begun ? !isAuth && prompt.isTaken !== true : prompt.isRemoved !== true) this.restoreUnsent(prompt);
+    if (!prompt.begun || (!isAuth && prompt.isTaken !== true)) this.giveBack(prompt);
     if (isAuth) this.transcript.fail(reason(error), "auth");
     else this.transcript.note("error", reason(error));
   }
@@ -187,6 +197,13 @@ export class Prompts implements vscode.Disposable {
     }
   }
 
+  /** Once, and but for what the user has removed. */
+  private giveBack(prompt: Prompt): void {
+    if (prompt.isRemoved === true || prompt.isReturned === true) return;
+    prompt.isReturned = true;
+    this.restoreUnsent(prompt);
+  }
+
   private noteEntry(item: Item | undefined): void {
     if (item?.kind !== "user" || item.entry === undefined) return;
     const prompt = this.sent.find(({ row }) => row === item.id);
@@ -196,20 +213,22 @@ export class Prompts implements vscode.Disposable {
   /** The server answers one prompt after the other; one that waits is shown where its turn begins. */
   private beginNext(): void {
     const [next] = this.sent;
-    if (next !== undefined && !next.begun) {
-      next.begun = true;
-      const { text, attachments } = next;
-      next.row = this.transcript.say(text, labelsOf(attachments));
-      this.last = { content: { text, attachments }, row: next.row };
-      this.noteEntry(this.transcript.get(next.row)); // its turn may have begun by then
-    }
+    if (next !== undefined && !next.begun && next.isRemoved !== true) this.begin(next);
     this.changed();
+  }
+
+  private begin(prompt: Prompt): void {
+    prompt.begun = true;
+    const { text, attachments } = prompt;
+    prompt.row = this.transcript.say(text, labelsOf(attachments));
+    this.last = { content: { text, attachments }, row: prompt.row };
+    this.noteEntry(this.transcript.get(prompt.row)); // its turn may have begun by then
   }
 }
 
-/** Stopped before its turn began: the server has nothing of it. A command has no turn. */
-function wasGivenUp({ text, begun, isTaken }: Prompt, { stopReason }: PromptResult): boolean {
-  return stopReason === "cancelled" && begun && isTaken !== true && !/^\s*[/!]/.test(text);
+/** The server has nothing of it, whatever it has told before. */
+function isUnsent({ _meta }: PromptResult): boolean {
+  return _meta?.north?.unsent === true;
 }
 
 /** The request's parameters. During a turn it waits: words for the turn itself are steered. */

@@ -5,6 +5,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
+import { Pending } from "../common/pending";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
@@ -35,6 +36,8 @@ export class Session extends ConversationState {
   private returned: PromptContent[] = [];
   /** Words for the turn that runs, of which the server has not said yet whether it has them. */
   private readonly steered = new Set<PromptContent>();
+  /** What was sent and is not answered, also in a conversation that was left: it may be the user's again. */
+  readonly unanswered = new Pending();
   private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
   readonly queue: Queue;
@@ -139,12 +142,12 @@ export class Session extends ConversationState {
 
   /** Goes into the input again if it cannot be sent. `taken` is called once it is the conversation's. */
   send(text: string, attachments: readonly Attachment[] = [], taken?: () => void): Promise<void> {
-    return this.sendPrompt({ text, attachments }, taken);
+    return this.unanswered.add(this.sendPrompt({ text, attachments }, taken));
   }
 
   /** What the conversation shows: it does not go into the input, whatever comes of it. */
   sendAgain({ text, attachments }: PromptContent): Promise<void> {
-    return this.sendPrompt({ text, attachments, isShown: true });
+    return this.unanswered.add(this.sendPrompt({ text, attachments, isShown: true }));
   }
 
   private async sendPrompt(content: PromptContent, taken?: () => void): Promise<void> {
@@ -193,8 +196,11 @@ export class Session extends ConversationState {
   }
 
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
-  async steer(text: string, attachments: readonly Attachment[] = [], taken?: () => void): Promise<void> {
-    if (!this.busy) return this.send(text, attachments, taken);
+  steer(text: string, attachments: readonly Attachment[] = [], taken?: () => void): Promise<void> {
+    return this.busy ? this.unanswered.add(this.steerTurn(text, attachments, taken)) : this.send(text, attachments, taken);
+  }
+
+  private async steerTurn(text: string, attachments: readonly Attachment[], taken?: () => void): Promise<void> {
     const { current, stopCount } = this;
     const content = { text, attachments };
     this.steered.add(content);
@@ -238,23 +244,21 @@ export class Session extends ConversationState {
     await this.askPermissions();
   }
 
-  /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. What
-   * waited to be sent goes into the input. */
+  /** Leaves this conversation and begins another, or goes on with the stored one. */
   async renew(stored = "", isAgreed = false): Promise<void> {
-    const unsent = this.prompts.waiting;
     void this.leave();
     this.restore(stored, { isAgreed });
     this.storedIdChanged.fire(stored);
     this.transcript.clear();
-    for (const content of unsent) this.prompts.restoreUnsent(content);
     const { chosenCount } = this;
     await this.open().catch((error: unknown) => {
       if (chosenCount === this.chosenCount) throw error; // otherwise the next one is opened, which is no failure
     });
   }
 
-  /** Closes the conversation in the server; a running turn is stopped. */
+  /** Closes the conversation in the server; a running turn is stopped, and what waited belongs to the user again. */
   leave(): Promise<void> {
+    this.prompts.giveBackWaiting();
     const old = this.current;
     const client = this.server.running;
     this.forget();

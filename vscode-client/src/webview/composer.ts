@@ -19,6 +19,10 @@ const steer = find("#steer", HTMLButtonElement);
 const completion = new Completion();
 const history = new History(remembered().history);
 const REPEAT_MS = 700;
+/** Between what was written in several places. */
+const GAP = "\n\n";
+/** What the input has of before: what is typed since comes behind it. */
+let draftBefore = joined(remembered().draft ?? "", "");
 let composed: ComposerState = { chips: [], suggested: [], commands: [] };
 let pictures = 0;
 let sendings = 0;
@@ -81,10 +85,24 @@ export function restoreUnsent(text: string): void {
   if (text !== "") setDraft(joined(text, input.value));
 }
 
-/** What was being written in the page before, which is in another place of the window, and has other things in its memory. */
+/** What was being written in the page before, which is in another place of the window, and has other things in its memory: it
+ * takes the place of what was remembered here, and of nothing that is typed since. */
 export function takeOver(text: string): void {
-  if (text === restored) return;
-  setDraft(input.value === restored ? text : joined(text, input.value));
+  const before = draftBefore;
+  draftBefore = text;
+  if (text !== before) setDraft(joined(text, typedSince(before)));
+}
+
+/** Where the user has changed the draft of before, all is theirs. */
+function typedSince(before: string): string {
+  if (input.value === before) return "";
+  const start = before === "" ? "" : `${before}${GAP}`;
+  return input.value.startsWith(start) ? input.value.slice(start.length) : input.value;
+}
+
+/** After the page is ready, which has the extension tell what was being written elsewhere: so far it does not know of this. */
+export function tellDraft(): void {
+  if (input.value !== "") post({ type: "draft", text: input.value });
 }
 
 /** What was sent, and may have ended with the window before anybody saw to it. */
@@ -97,7 +115,7 @@ export function settled(ids: string[]): void {
 }
 
 function joined(text: string, typed: string): string {
-  return [text, typed].filter((one) => one.trim() !== "").join("\n\n");
+  return [text, typed].filter((one) => one.trim() !== "").join(GAP);
 }
 
 export function focus(): void {
@@ -278,6 +296,5 @@ find("#attach", HTMLButtonElement).addEventListener("click", () => post({ type: 
 acceptPictures(input, find("#entry", HTMLElement), (file) => void addPicture(file), () => tell(TEXTS.notTaken));
 
 // The input is there before this script is: what was typed by now stays.
-const restored = joined(remembered().draft ?? "", input.value);
-input.value = restored;
-remember({ draft: restored });
+input.value = joined(draftBefore, input.value);
+remember({ draft: input.value });

@@ -1,6 +1,7 @@
 /** What the user has written before, to be gone through from the input. */
 
 const MOST = 50;
+/** Of what was sent, which the conversation has, too. */
 const LONGEST = 10_000;
 
 export class History {
@@ -18,7 +19,7 @@ export class History {
   /** The last ones, for the page to remember; with what was being written, as long as something else is shown. */
   all(): string[] {
     const draft = this.at < this.entries.length ? [this.draft] : [];
-    return [...this.entries, ...draft.filter(isKept)].slice(-MOST);
+    return [...this.entries, ...draft.filter(isText)].slice(-MOST);
   }
 
   /** Puts what other conversations were sent before what is known; what is shown stays the same. */
@@ -31,7 +32,7 @@ export class History {
 
   add(text: string): void {
     this.keepDraft();
-    this.put(text);
+    if (text.length <= LONGEST) this.put(text);
     this.at = this.entries.length;
   }
 
@@ -61,10 +62,10 @@ export class History {
   }
 
   private put(text: string): void {
-    if (isKept(text)) this.entries = [...this.entries.filter((entry) => entry !== text), text];
+    if (isText(text)) this.entries = [...this.entries.filter((entry) => entry !== text), text];
   }
 }
 
-function isKept(text: string): boolean {
-  return text.trim() !== "" && text.length <= LONGEST;
+function isText(text: string): boolean {
+  return text.trim() !== "";
 }

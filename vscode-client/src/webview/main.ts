@@ -60,3 +60,4 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
 });
 
 post({ type: "ready", unsettled: composer.unsettled() });
+composer.tellDraft();

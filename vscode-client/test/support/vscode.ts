@@ -160,7 +160,19 @@ export function showEditor(address: string, text: string, first = 0, last = firs
   activeEditorChanged.fire(window.activeTextEditor);
 }
 
+/** A tab with a page of its own. */
+function createWebviewPanel(): object {
+  const disposed = new EventEmitter<void>();
+  const webview = { onDidReceiveMessage: never, postMessage: async () => false, asWebviewUri: () => "" };
+  return { webview, onDidDispose: disposed.event, dispose: () => disposed.fire(undefined) };
+}
+
 export const window = {
+  createWebviewPanel,
+  registerWebviewPanelSerializer: never,
+  registerWebviewViewProvider: never,
+  withProgress: async (_: object, task: () => Promise<unknown>): Promise<unknown> => task(),
+  onDidChangeWindowState: never,
   activeTextEditor: undefined as Editor | undefined,
   onDidChangeActiveTextEditor: activeEditorChanged.event,
   onDidChangeVisibleTextEditors: never,
@@ -191,6 +203,8 @@ export class CancellationError extends Error {}
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
+
+export const ViewColumn = { Active: -1 };
 
 export const ProgressLocation = { Notification: 15 };
 
