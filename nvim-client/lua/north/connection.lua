@@ -92,6 +92,7 @@ local function give_up()
   M.leave_server()
   local cut = state.cut
   state.cut, state.ending = {}, nil
+  unsent.take_back(prompts.let_go())
   give_back_waiting(prompts.untaken(cut))
   state.show()
 end
