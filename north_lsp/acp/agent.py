@@ -144,7 +144,7 @@ class AcpAgent:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
         id = params.get("sessionId")
         if await self.openings.wait(method, id):
-            return {"stopReason": "cancelled"}
+            return self._told({"stopReason": "cancelled", "_meta": {"north": {"unsent": True}}})
         if call.cancelled:
             raise RpcError(REQUEST_CANCELLED, f"{method} was cancelled")
         if self._ended:
@@ -152,10 +152,12 @@ class AcpAgent:
         opens = method in OPENING and isinstance(id, str)
         try:
             with self.openings.under_way(str(id)) if opens else nullcontext():
-                result = await handler(params, call)
-            return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
+                return self._told(await handler(params, call))
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
+
+    def _told(self, result: object) -> object:
+        return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "session/cancel":

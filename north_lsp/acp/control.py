@@ -133,9 +133,9 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         call.after = confirm
         said = answer if isinstance(answer, dict) else {}
         north = said.get("_meta", {}).get("north", {})
-        error = {"error": north["error"]} if "error" in north else {}
+        more = {name: north[name] for name in ("error", "unsent") if name in north}
         queued = [*_rows(back), *north.get("queued", [])]
-        return {"ok": True, "stopReason": said.get("stopReason"), "queued": queued, **error}
+        return {"ok": True, "stopReason": said.get("stopReason"), "queued": queued, **more}
 
     async def listed(params: Params, call: Call) -> object:
         return _queue(session_of(params))

@@ -14,9 +14,10 @@ from north_lsp.acp.control import confirm_after, prompt_kind, unsent_fields
 from north_lsp.acp.previous_messages import newest_alone
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.events import QueuedPromptText
+from north_lsp.agent.session.intake import Answered
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
-from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
+from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.providers.base import Failed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.rpc.messages import AUTH_REQUIRED, INVALID_REQUEST, Params, RpcError
@@ -45,7 +46,11 @@ def prompt_methods(
     async def resume(params: Params, call: Call) -> object:
         """Continue with the turn that an earlier process did not finish. Answers like `session/prompt`."""
         session = session_of(params)
-        return await _turn(session, call, session.intake.resume_turn)
+
+        async def continued(scope: anyio.CancelScope) -> Answered:
+            return Answered(await session.intake.resume_turn(scope))
+
+        return await _turn(session, call, continued)
 
     async def steer(params: Params, call: Call) -> object:
         """Steer the running turn. Returns `{delivered}`, whether the prompt became part of that turn, once that is
@@ -88,7 +93,9 @@ def prompt_methods(
     }
 
 
-async def _turn(session: Session, call: Call, run: Callable[[anyio.CancelScope], Awaitable[Stopped]]) -> dict[str, Any]:
+async def _turn(
+    session: Session, call: Call, run: Callable[[anyio.CancelScope], Awaitable[Answered]]
+) -> dict[str, Any]:
     scope = anyio.CancelScope()
 
     def give_up() -> None:
@@ -97,8 +104,11 @@ async def _turn(session: Session, call: Call, run: Callable[[anyio.CancelScope],
 
     call.on_cancel = give_up
     try:
-        stopped = await run(scope)
-        return {"stopReason": stopped, **_take_unsent(session, call)}
+        answered = await run(scope)
+        more = _take_unsent(session, call)
+        if answered.is_unsent:
+            more = _with(more, "unsent", True)
+        return {"stopReason": answered.stopped, **more}
     except MissingCredential as error:
         raise RpcError(AUTH_REQUIRED, str(error)) from None
     except ModelFailed as failed:
@@ -116,6 +126,9 @@ def _take_unsent(session: Session, call: Call) -> dict[str, Any]:
 def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
     """Add why the turn ended without an answer to the `_meta` of `answer`. The text for the user is already in the
     conversation."""
+    return _with(answer, "error", {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable})
+
+
+def _with(answer: dict[str, Any], name: str, value: object) -> dict[str, Any]:
     north = answer.get("_meta", {}).get("north", {})
-    error = {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
-    return {"_meta": {"north": {**north, "error": error}}}
+    return {"_meta": {"north": {**north, name: value}}}

@@ -308,7 +308,7 @@ def _give_up(session: Session, running: anyio.CancelScope) -> None:
 
 async def _run(session: Session, parts: tuple[Part, ...], scope: anyio.CancelScope) -> str:
     try:
-        return await session.intake.prompt(parts, scope)
+        return (await session.intake.prompt(parts, scope)).stopped
     except MissingCredential as error:
         raise RpcError(AUTH_REQUIRED, str(error)) from None
     except ModelFailed:

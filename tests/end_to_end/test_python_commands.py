@@ -52,6 +52,16 @@ async def test_what_a_command_returns_takes_its_place(world: World, server: Mode
     assert said.endswith("entries: !touch made.txt @json/tool.py")
 
 
+async def test_a_command_may_declare_types_as_any_module_does(world: World, server: ModelServer) -> None:
+    types = "from dataclasses import dataclass\n@dataclass\nclass Ticket:\n    number: int\n"
+    run = "def run(ctx, args):\n    return str(Ticket(int(args))) + str(Ticket.__annotations__['number'] is int)\n"
+    write(world.folder / "config", {"commands/ticket.py": f"{HEAD}{types}{run}"})
+    server.script(answer(Say("Read.")))
+    async with conversation(world) as (client, session):
+        assert await prompt(client, session, "/ticket 17") == "end_turn"
+    assert [text for role, text in sent(server)[0] if role == "user"] == ["Ticket(number=17)True"]
+
+
 @pytest.mark.parametrize(
     ("body", "told"),
     [

@@ -187,6 +187,35 @@ async def test_a_cancel_gives_back_what_was_queued(world: World, server: ModelSe
         assert (await ask(client, session, "queue/list"))["followUp"] == []
 
 
+def is_unsent(ended: dict[str, Any]) -> bool:
+    assert ended["stopReason"] == "cancelled"
+    return ended.get("_meta", {}).get("north", {}).get("unsent", False) is True
+
+
+async def test_a_cancelled_prompt_says_whether_it_belongs_to_the_user_again(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One."), Gate("never")))
+    async with conversation(world, knows=True) as (client, session):
+        first = await start(client, session, "first")
+        await server.reached("never")
+        second = await start(client, session, "second", "followUp")
+        await client.notify("session/cancel", {"sessionId": session})
+        assert [is_unsent(await client.answer(one)) for one in (first, second)] == [False, True]
+
+
+async def test_of_prompts_that_share_a_cancelled_turn_none_is_unsent(world: World, server: ModelServer) -> None:
+    configure(world, **{"queue.followUpMode": "all"})
+    server.script(answer(Say("One."), Gate("here")), answer(Say("Two."), Gate("never")))
+    async with conversation(world, knows=True) as (client, session):
+        first = await start(client, session, "first")
+        await server.reached("here")
+        requests = [await start(client, session, text, "followUp") for text in ("second", "third")]
+        server.open("here")
+        await client.answer(first)
+        await server.reached("never")
+        await client.notify("session/cancel", {"sessionId": session})
+        assert [is_unsent(await client.answer(one)) for one in requests] == [False, False]
+
+
 async def test_a_failure_gives_back_what_was_queued_and_asks_what_has_a_request(
     world: World, server: ModelServer
 ) -> None:
@@ -373,6 +402,30 @@ async def test_a_prompt_is_in_the_conversation_or_back_with_the_user_but_never_b
         assert "queued" not in ended.get("_meta", {}).get("north", {})
     said = [row for row in entries(world) if row.get("role") == "user" or row.get("message", {}).get("role") == "user"]
     assert json.dumps(said).count('"later"') == 1
+
+
+async def test_the_turn_of_a_prompt_that_is_stored_as_the_user_stops_is_told_of(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, stopped = asyncio.Event(), asyncio.Event()
+    sync = SavedConversation.sync
+
+    async def slow(saved: SavedConversation) -> None:
+        writing.set()
+        await stopped.wait()
+        await sync(saved)
+
+    monkeypatch.setattr(SavedConversation, "sync", slow)
+    async with inside(world.environ, None, {"events": True}) as client:
+        session = await opened(client, world)
+        first = await start(client, session, "first")
+        await asyncio.wait_for(writing.wait(), PATIENCE)
+        await client.notify("session/cancel", {"sessionId": session})
+        await ask(client, session, "queue/list")
+        stopped.set()
+        assert not is_unsent(await client.answer(first))
+        told = [event["event"] for event in events(client)]
+    assert told.index("turn_start") < told.index("turn_end")
 
 
 async def test_what_is_taken_from_the_queue_reaches_who_takes_it() -> None:

@@ -3,7 +3,7 @@ it are run on the way."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import anyio
 
@@ -27,6 +27,14 @@ from north_lsp.storage.turn_settings import QueueKind
 from north_lsp.vocabulary import Mode
 
 _NO_TURN = "no turn is running: send a prompt instead"
+
+
+class Answered(NamedTuple):
+    """How the work for a prompt stopped; and whether the prompt is neither part of the conversation nor was run, so
+    that it belongs to the user again."""
+
+    stopped: Stopped
+    is_unsent: bool = False
 
 
 class PromptedSession(Protocol):
@@ -75,7 +83,9 @@ class PromptIntake:
         self._work = work
         self._environment = environment
 
-    async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope, kind: QueueKind | None = None) -> Stopped:
+    async def prompt(
+        self, parts: tuple[Part, ...], scope: anyio.CancelScope, kind: QueueKind | None = None
+    ) -> Answered:
         """Run a turn for what the user sent. A prompt during a turn waits for its end (`followUp`) or becomes part of
         it (`steer`), as `kind` or the settings say. Cancelling `scope` cancels only this prompt.
 
@@ -89,36 +99,46 @@ class PromptIntake:
             if not await self._slash.take_harmless(parts):
                 told = f"this conversation cannot be continued: {reason}; {way_out(self._conversation)}"
                 raise ValueError(told)
-            return "end_turn"
+            return Answered("end_turn")
         session.learning.withdraw_offer()
         session.remembering.prompt(self._slash.shown(parts))
         mode = session.mode
         if not session.sharing.is_here:
             try:
                 if not await self._arrived():
-                    return "cancelled"
+                    return Answered("cancelled", is_unsent=True)
             except ConversationBusy:
                 if not await self._slash.take_harmless(parts):
                     raise
-                return "end_turn"
+                return Answered("end_turn")
         own = parse_own_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
             if rest is None:
-                return "end_turn"
+                return Answered("end_turn")
             parts = rest
         stopped: Stopped = "cancelled"
+        queued_prompt: QueuedPrompt | None = None
         with self._work.within(scope):  # before the first await, so that a cancel right after the prompt finds it
-            stopped = await (self._shell.run(own) if own is not None else self._queued(parts, scope, mode, kind))
-        return "cancelled" if scope.cancelled_caught else stopped
+            if own is not None:
+                stopped = await self._shell.run(own)
+            else:
+                queued_prompt = self._put(parts, scope, mode, kind)
+                stopped = await self._queued(queued_prompt)
+        if scope.cancelled_caught:
+            stopped = "cancelled"
+        is_unsent = stopped == "cancelled" and queued_prompt is not None and not queued_prompt.is_stored
+        return Answered(stopped, is_unsent)
 
-    async def _queued(
+    def _put(
         self, parts: tuple[Part, ...], scope: anyio.CancelScope, mode: Mode, kind: QueueKind | None
-    ) -> Stopped:
-        """Have a prompt wait for its turn, and for that turn's end."""
+    ) -> QueuedPrompt:
         wanted = kind or self._environment.settings.turns.queue_default
         steers = wanted == "steer" and self._queue.takes(mode)
-        queued_prompt = self._queue.put("steer" if steers else "followUp", parts, mode, scope)
+        return self._queue.put("steer" if steers else "followUp", parts, mode, scope)
+
+    async def _queued(self, queued_prompt: QueuedPrompt) -> Stopped:
+        """Have a prompt wait for its turn, and for that turn's end."""
         try:
             if self._work.gate.is_taken:
                 await self._queue.changed()

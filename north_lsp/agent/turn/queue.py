@@ -23,7 +23,8 @@ Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "can
 class QueuedPrompt:
     """A prompt that waits. `mode` is the one that was set when it was sent. If `scope` is set, a request of the client
     waits for the prompt and ends with it, `is_at_gate` once that may begin a turn; `stopped` is how the turn that it
-    became part of ended. One that `stands_alone` says what holds for its turn, and shares it with no other."""
+    became part of ended. It `is_stored` once it is part of the conversation. One that `stands_alone` says what holds
+    for its turn, and shares it with no other."""
 
     id: str
     kind: QueueKind
@@ -35,6 +36,7 @@ class QueuedPrompt:
     settled: anyio.Event = field(default_factory=anyio.Event, init=False)
     stopped: Stopped | None = field(default=None, init=False)
     is_at_gate: bool = field(default=False, init=False)
+    is_stored: bool = field(default=False, init=False)
 
     @property
     def is_owned(self) -> bool:
@@ -169,6 +171,8 @@ class PromptQueue:
     def delivered(self, queued_prompts: Sequence[QueuedPrompt]) -> None:
         """Take prompts out of the store that are in the conversation now; their entry has taken them out of the
         queue."""
+        for queued_prompt in queued_prompts:
+            queued_prompt.is_stored = True
         ids = {queued_prompt.id for queued_prompt in queued_prompts}
         self._leaving = [id for id in self._leaving if id not in ids]
         self._kept = [row for row in self._kept if row.id not in ids]

@@ -132,7 +132,8 @@ def _run(template: Template, context: CommandContext, words: str) -> str:
     module = types.ModuleType(f"north_command_{template.path.stem}")
     module.__file__ = str(template.path)
     try:
-        exec(compile(template.body, str(template.path), "exec"), module.__dict__)
+        # Without this module's own `from __future__`: annotations would be strings that nothing could resolve.
+        exec(compile(template.body, str(template.path), "exec", dont_inherit=True), module.__dict__)
         answer = _answer(module.run, context, words)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a command may raise anything
         said = one_line(f"{type(error).__name__}: {error}", 300)

@@ -95,7 +95,8 @@ class Turns:
                 for event in await self._left_turn.give_up(self._models.surroundings.tools):
                     await ports.show(event)
             message_id = left.prompt_id if left is not None else await self._delivery.begin_turn(batch)
-            await ports.show(TurnStarted(message_id))
+            with anyio.CancelScope(shield=True):  # as its end is told of
+                await ports.show(TurnStarted(message_id))
             stopped = await self._models.run(batch, left)
             reason = stopped
         except anyio.get_cancelled_exc_class():
