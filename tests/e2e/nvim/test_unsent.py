@@ -163,6 +163,26 @@ def test_what_shared_the_turn_of_another_prompt_stays_in_the_conversation(bed: B
         assert ("## You\n\nsecond one" in chat(nvim)) == (how == "North stop")
 
 
+def test_prompts_that_share_a_turn_stay_in_the_conversation_when_it_is_stopped(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go")), answer(Say("All of them"), Gate("never")))
+    settings = (
+        f"vim.opt.runtimepath:prepend([[{PLUGIN}]]) require('north').setup({{ settings = {{ followUpMode = 'all' }} }})"
+    )
+    with nvim_with(bed, model, init=settings) as nvim:
+        ask(nvim, "explain greet")
+        model.wait_reached("go")
+        nvim.lua("vim.ui.select = function(rows) waiting = #rows end")
+        for text in ("list files", "find tidy"):
+            ask(nvim, text)
+        nvim.until("vim.cmd('North queue') and waiting == 2")
+        model.open("go")
+        nvim.until(in_chat("All of them"))
+        nvim.command("North stop")
+        nvim.until(f"{in_chat('find tidy')} and {IDLE}")
+        assert "Given up" not in chat(nvim)
+        assert typed(nvim) == ""
+
+
 def test_what_the_server_does_not_answer_any_more_comes_back_also_of_a_conversation_that_was_left(bed: Bed) -> None:
     with bed.nvim() as nvim:
         nvim.command("North")
