@@ -22,7 +22,8 @@ local RESTARTS, RESTART_SECONDS = 3, 60
 
 ---Do what waits for the conversation, until something of it has another one shown, or has to find out which one.
 local function go_on()
-  while state.phase == "ready" and not state.held and state.waiting[1] do
+  local stays = vim.v.exiting == vim.NIL -- a server that is being stopped has no time for it
+  while stays and state.phase == "ready" and not state.held and state.waiting[1] do
     table.remove(state.waiting, 1).run()
   end
 end

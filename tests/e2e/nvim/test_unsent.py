@@ -296,6 +296,54 @@ def test_a_neovim_that_stays_after_all_does_not_say_that_it_leaves(bed: Bed, mod
         assert "_north/leaving" not in cast(list[str], nvim.lua("return told"))
 
 
+def test_what_waits_for_the_server_is_typed_in_the_next_neovim_in_that_folder(bed: Bed) -> None:
+    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
+    with bed.nvim(init=NEVER_READY, **state) as nvim:
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        ask(nvim, "explain greet")
+        nvim.keys(":qall!<CR>")
+        nvim.wait_end()
+    (kept,) = bed.folder.rglob("north-unsent.json")
+    assert kept.stat().st_mode & 0o077 == 0
+    with bed.nvim(**state) as nvim:
+        nvim.lua("state, server = require('north.state'), require('north.server')")
+        nvim.lua("root = server.root server.root = function() return '/elsewhere' end")
+        nvim.lua("require('north.opening').open(true)")
+        assert typed(nvim) == ""
+        nvim.lua("server.root, state.root = root, nil")
+        nvim.command("stopinsert | wincmd p")
+        ask(nvim, "find tidy")
+        nvim.until(f"{in_chat('tidy')} and {IDLE}")
+        assert "README.md" not in chat(nvim).partition("## North")[0]
+        nvim.command("North")
+        assert typed(nvim) == "list files\n\nexplain greet"
+        assert attached(nvim) == ["README.md"]
+        assert json.loads(kept.read_text()) == {}
+        nvim.command("North")
+        assert typed(nvim) == "list files\n\nexplain greet"
+
+
+def test_what_is_queued_has_its_turn_in_the_next_neovim(bed: Bed, model: ModelServer) -> None:
+    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
+    model.script(answer(Say("I will look. "), Gate("go"), Say("There it is.")), answer(Say("All files.")))
+    with nvim_with(bed, model, **state) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        ask(nvim, "list files")
+        nvim.lua("vim.ui.select = function(rows) waiting = #rows end")
+        nvim.until("vim.cmd('North queue') and waiting == 1")
+        nvim.keys(":qall!<CR>")
+        nvim.wait_end()
+    with nvim_with(bed, model, **state) as nvim:
+        nvim.command("North")
+        nvim.until(in_chat("I will look"))
+        model.open("go")
+        nvim.until(f"{in_chat('All files.')} and {IDLE}")
+        assert chat(nvim).count("list files") == 1
+        assert typed(nvim) == ""
+
+
 # -- the server ends, or does not take them --------------------------------------------------------------------------
 
 ENDS_FOR_GOOD = "local now = os.time() + 3600 require('north.state').restarts = { now, now, now }"
