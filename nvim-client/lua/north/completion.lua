@@ -26,6 +26,16 @@ function M.take_commands(offered)
   own().commands = offered
 end
 
+---Whether a text calls a command that the server has offered.
+---@param text string
+---@return boolean
+function M.is_command(text)
+  local name = text:match("^/(%S+)")
+  return name ~= nil and vim.iter(own().commands):any(function(one)
+    return one.name == name
+  end)
+end
+
 ---How many commands the server has offered.
 ---@return integer
 function M.count()

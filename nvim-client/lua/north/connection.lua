@@ -22,7 +22,8 @@ local RESTARTS, RESTART_SECONDS = 3, 60
 
 ---Do what waits for the conversation, until something of it has another one shown, or has to find out which one.
 local function go_on()
-  while state.phase == "ready" and not state.held and state.waiting[1] do
+  local stays = vim.v.exiting == vim.NIL -- a server that is being stopped has no time for it
+  while stays and state.phase == "ready" and not state.held and state.waiting[1] do
     table.remove(state.waiting, 1).run()
   end
 end
@@ -92,6 +93,7 @@ local function give_up()
   M.leave_server()
   local cut = state.cut
   state.cut, state.ending = {}, nil
+  unsent.take_back(prompts.let_go())
   give_back_waiting(prompts.untaken(cut))
   state.show()
 end

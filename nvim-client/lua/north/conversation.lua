@@ -132,9 +132,7 @@ function M.stop()
     end
     return
   end
-  for _, prompt in ipairs(state.prompts) do
-    prompt.stopped = true
-  end
+  prompts.stop()
   compat.call(client, "notify", "session/cancel", { sessionId = state.session_id })
   permission.withdraw_all()
 end
@@ -248,14 +246,15 @@ function M.open_with(id)
 end
 
 ---Leave the conversation; returns its id. What runs in it is stopped, what waits to be sent goes into the input.
+---@param is_heard boolean whether the server's answers are heard
 ---@param following? string the one to show next
 ---@return string?
-local function leave(following)
+local function leave(is_heard, following)
   local old = state.session_id
   permission.withdraw_all()
   terminals.end_all() -- the server cannot: its conversation is not open here any more
   local left = prompts.untaken(state.cut)
-  vim.list_extend(left, prompts.waiting(prompts.cut({ stop_reason = "cancelled" })))
+  vim.list_extend(left, prompts.leave(is_heard))
   vim.list_extend(left, steering.let_go())
   unsent.take_back(vim.list_extend(left, state.waiting))
   state.cut, state.waiting, state.held, state.replacing = {}, {}, nil, false
@@ -278,7 +277,7 @@ end
 ---@param after? fun() called once it is shown
 function M.show(id, after)
   connection.when_ready(function()
-    local old = leave(id)
+    local old = leave(true, id)
     if after then
       table.insert(state.waiting, { run = after })
     end
@@ -296,11 +295,12 @@ end
 ---@param agreed? boolean the user wants it to go on in this folder, although it is about another one
 ---@param stays? boolean the user has gone on, and is not taken to it
 local function replace(id, root, agreed, stays)
-  local old = leave(id)
+  local client = state.client()
+  local stays_there = client ~= nil and state.phase == "ready" and root == state.root
+  local old = leave(stays_there, id)
   state.agreed = agreed
   M.open(not stays)
-  local client = state.client()
-  if client and state.phase == "ready" and root == state.root then
+  if client and stays_there then
     if old then
       compat.call(client, "request", "session/close", { sessionId = old }, function() end)
     end
@@ -353,7 +353,7 @@ function M.close(one)
   local typed, attached ---@type string, north.Attachment[]
   live.with(one, function()
     local buffers = chat.buffers()
-    local old = leave()
+    local old = leave(false)
     if old then
       state.request("session/close", { sessionId = old }, function() end)
     end

@@ -4,6 +4,7 @@ local completion = require("north.completion")
 local connection = require("north.connection")
 local history = require("north.history")
 local layout = require("north.layout")
+local leftover = require("north.leftover")
 local live = require("north.live")
 local prompt = require("north.prompt")
 local running = require("north.running")
@@ -71,6 +72,9 @@ function M.open(focus)
   completion.attach(prompt.buffer(), function()
     return { client = state.client(), session_id = state.session_id }
   end)
+  if focus then -- else what is attached to it would go along with what is being asked
+    leftover.take_back(state.root)
+  end
   state.show()
 end
 

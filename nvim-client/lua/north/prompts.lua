@@ -1,5 +1,6 @@
 ---The prompts of the conversation: sent, waiting and answered, and the turn that an earlier process left.
 local chat = require("north.chat")
+local completion = require("north.completion")
 local editor_state = require("north.editor_state")
 local events = require("north.events")
 local live = require("north.live")
@@ -40,24 +41,40 @@ local function take_back_told(queued)
   unsent.take_back(items)
 end
 
----Take back, in their order, what was given up when the turn was stopped.
+---What was given up, in the order in which it was sent; it is not given up any more.
+---@return north.Prompt[]
+local function take_given_up()
+  local items = state.given_up
+  state.given_up = {}
+  table.sort(items, function(one, other)
+    return (one.stopped or 0) < (other.stopped or 0)
+  end)
+  return items
+end
+
+---Take back what was given up, once all that was stopped with it is answered.
 local function take_back_given_up()
-  local is_answered = not vim.iter(state.prompts):any(function(one)
+  local is_answered = #state.left == 0 and not vim.iter(state.prompts):any(function(one)
     return one.stopped
   end)
   if is_answered then
-    unsent.take_back(state.given_up)
-    state.given_up = {}
+    unsent.take_back(take_given_up())
   end
 end
 
----Whether a prompt that is shown was stopped before its turn began: the server has nothing of it. A command has no turn.
----@param prompt north.Prompt
+---Whether the server has nothing of a prompt: it is no part of the conversation, and was not run.
 ---@param result table?
 ---@return boolean
-local function was_given_up(prompt, result)
-  local was_stopped = result ~= nil and result.stopReason == "cancelled"
-  return was_stopped and prompt.visible and not prompt.taken and not prompt.text:find("^[/!]")
+local function is_unsent(result)
+  return vim.tbl_get(result or {}, "_meta", "north", "unsent") == true
+end
+
+---Whether the server has a prompt or runs it, as far as is known: a command has no turn that begins.
+---@param prompt north.Prompt
+---@return boolean
+local function is_with_server(prompt)
+  local is_command = vim.startswith(prompt.text, "!") or completion.is_command(prompt.text)
+  return prompt.begun or prompt.taken or (prompt.visible and is_command)
 end
 
 ---@param prompt north.Prompt
@@ -70,13 +87,18 @@ local function answered(prompt, error, result)
     -- The server refused it; it has it all the same if only a key is missing.
     local give = error.code == AUTH_REQUIRED and unsent.take_back or unsent.give_back
     give(prompt.begun and {} or { prompt })
-  elseif stop_reason == "cancelled" and prompt.visible then
-    chat.add_stop()
-    unsent.take_back(was_given_up(prompt, result) and { prompt } or {})
-  elseif stop_reason == "cancelled" and not prompt.withdrawn then
-    chat.add_notice("Given up: " .. prompt.text)
-    table.insert(state.given_up, prompt)
-  elseif stop_reason ~= "end_turn" and stop_reason ~= "cancelled" then
+  elseif stop_reason == "cancelled" then
+    if is_unsent(result) then
+      table.insert(state.given_up, prompt)
+    else
+      show_prompt(prompt) -- it may have shared the turn of another one
+    end
+    if prompt.visible then
+      chat.add_stop()
+    elseif not prompt.withdrawn then
+      chat.add_notice("Given up: " .. prompt.text)
+    end
+  elseif stop_reason ~= "end_turn" then
     chat.add_notice(("Ended: %s"):format(stop_reason), "warning")
   end
   take_back_told(vim.tbl_get(result or {}, "_meta", "north", "queued"))
@@ -84,7 +106,7 @@ local function answered(prompt, error, result)
     return other ~= prompt
   end, state.prompts)
   take_back_given_up()
-  state.previous = prompt.text
+  state.previous = is_unsent(result) and state.previous or prompt.text
   local following = state.prompts[1]
   if following and not following.stopped and not state.wanted then -- otherwise it is left unanswered
     show_prompt(following)
@@ -93,6 +115,23 @@ local function answered(prompt, error, result)
   state.show()
   events.fire("TurnEnd", { stop_reason = stop_reason, error = error and error.message or nil })
   M.take_wanted()
+end
+
+---A prompt of a conversation that has been left is answered.
+---@param prompt north.Prompt
+---@param error table?
+---@param result table?
+local function answered_late(prompt, error, result)
+  if not vim.list_contains(state.left, prompt) then
+    return -- nobody has waited for that
+  end
+  state.left = vim.tbl_filter(function(other)
+    return other ~= prompt
+  end, state.left)
+  if error and not prompt.begun or is_unsent(result) then
+    table.insert(state.given_up, prompt)
+  end
+  take_back_given_up()
 end
 
 ---Remember which conversation is shown, and since when.
@@ -119,14 +158,14 @@ function M.send(prompt)
   state.request("session/prompt", params, function(error, result)
     if is_here() then
       answered(prompt, error, result)
-    elseif was_given_up(prompt, result) then
-      unsent.take_back({ prompt }) -- with its conversation
+    else
+      answered_late(prompt, error, result)
     end
   end)
   state.show()
 end
 
----The turn of what was sent first has begun: it is a part of the conversation.
+---The turn of what was sent first has begun.
 function M.note_turn()
   if state.prompts[1] then
     state.prompts[1].taken = true
@@ -140,17 +179,57 @@ function M.note_answer()
   end
 end
 
----Nothing runs and nothing waits for its turn any more, since nobody will answer.
+local stops = 0
+
+---The user stops what runs, and what waits for its turn.
+function M.stop()
+  for _, prompt in ipairs(state.prompts) do
+    if not prompt.stopped then
+      stops = stops + 1
+      prompt.stopped = stops
+    end
+  end
+end
+
+---Nothing runs and nothing waits for its turn here any more.
 ---@param result { stop_reason?: string, error?: string } what is told of the turns
 ---@return north.Prompt[] cut what ran and waited
-function M.cut(result)
+local function cut_off(result)
   local cut = state.prompts
-  unsent.take_back(state.given_up)
-  state.prompts, state.given_up, state.wanted = {}, {}, nil
+  state.prompts, state.wanted = {}, nil
   for _ in ipairs(cut) do
     events.fire("TurnEnd", result)
   end
   return cut
+end
+
+---What was stopped and is not answered is waited for no longer, since nobody will answer.
+---@return north.Prompt[] items what the server does not have, as far as is known
+function M.let_go()
+  for _, prompt in ipairs(state.left) do
+    if not is_with_server(prompt) then
+      table.insert(state.given_up, prompt)
+    end
+  end
+  state.left = {}
+  return take_given_up()
+end
+
+---Nothing runs and nothing waits for its turn any more, since nobody will answer.
+---@param result { stop_reason?: string, error?: string } what is told of the turns
+---@return north.Prompt[] cut what ran and waited
+function M.cut(result)
+  unsent.take_back(M.let_go())
+  return cut_off(result)
+end
+
+---The conversation is left, which stops what runs in it. The answers bring back what the server has nothing of.
+---@param is_heard boolean whether they are heard
+---@return north.Prompt[] items what comes back without them
+function M.leave(is_heard)
+  M.stop()
+  vim.list_extend(state.left, cut_off({ stop_reason = "cancelled" }))
+  return is_heard and {} or M.let_go()
 end
 
 ---Those that the server that is gone never had, as far as is known.
@@ -160,13 +239,6 @@ function M.untaken(cut)
   local first = cut[1]
   local was_taken = first ~= nil and (first.begun or first.stopped)
   return vim.list_slice(cut, was_taken and 2 or 1)
-end
-
----Those whose turn has not come.
----@param cut north.Prompt[]
----@return north.Prompt[]
-function M.waiting(cut)
-  return vim.list_slice(cut, cut[1] and cut[1].visible and 2 or 1)
 end
 
 ---Which prompt the server's text is about: it shows what is attached behind the words.

@@ -1,5 +1,7 @@
 ---Which conversations were at work in each folder, and in which Neovim: once that has ended, the next `:North` there
 ---goes on with them.
+local kept = require("north.kept")
+
 local M = {}
 
 ---@class north.Running
@@ -7,10 +9,7 @@ local M = {}
 ---@field pid? integer the Neovim in which it is at work; an earlier version of the plugin named none
 ---@field since? string when that began, where the system tells: another process may get its number
 
----@return string
-local function path()
-  return vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "north-running.json")
-end
+local NAME = "running"
 
 ---When a process began, as Linux tells it; nil elsewhere, and for one that has ended.
 ---@param pid integer
@@ -37,23 +36,11 @@ local function is_with_another(row)
   return vim.uv.kill(pid, 0) == 0 and (began == nil or began == beginning(pid))
 end
 
----@return table<string, any> what is kept, by folder
-local function read()
-  local file = io.open(path(), "r")
-  if not file then
-    return {}
-  end
-  local text = file:read("*a")
-  file:close()
-  local ok, rows = pcall(vim.json.decode, text)
-  return ok and type(rows) == "table" and rows or {}
-end
-
----@param kept any what is kept of a folder
+---@param of_folder any what is kept of a folder
 ---@return north.Running[]
-local function rows_of(kept)
+local function rows_of(of_folder)
   local rows = {}
-  for _, one in ipairs(vim.islist(kept) and kept or { kept }) do
+  for _, one in ipairs(vim.islist(of_folder) and of_folder or { of_folder }) do
     local row = type(one) == "table" and one or { id = one }
     if type(row.id) == "string" and row.id:match("^[%w_-]+$") then
       rows[#rows + 1] = row
@@ -67,7 +54,7 @@ end
 ---@return string[] ids
 function M.of(root)
   local ids = {}
-  for _, row in ipairs(rows_of(read()[root])) do
+  for _, row in ipairs(rows_of(kept.read(NAME)[root])) do
     if not is_with_another(row) then
       ids[#ids + 1] = row.id
     end
@@ -75,12 +62,12 @@ function M.of(root)
   return ids
 end
 
----Remember whether a conversation is at work here. Best effort: without it, it is found in the list of all.
+---Remember whether a conversation is at work here; without it, it is found in the list of all.
 ---@param root string
 ---@param id string
 ---@param works boolean
 function M.note(root, id, works)
-  local all = read()
+  local all = kept.read(NAME)
   local rows, pid = rows_of(all[root]), vim.uv.os_getpid()
   local known = vim.iter(rows):find(function(row)
     return row.id == id
@@ -96,14 +83,7 @@ function M.note(root, id, works)
     rows[#rows + 1] = { id = id, pid = pid, since = beginning(pid) }
   end
   all[root] = #rows > 0 and rows or nil
-  vim.fn.mkdir(vim.fs.dirname(path()), "p")
-  local temporary = ("%s.%d"):format(path(), pid)
-  local file = io.open(temporary, "w")
-  if file then
-    file:write(next(all) and vim.json.encode(all) or "{}")
-    file:close()
-    os.rename(temporary, path())
-  end
+  kept.write(NAME, all)
 end
 
 return M

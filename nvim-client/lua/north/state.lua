@@ -15,7 +15,7 @@ local work = require("north.work")
 ---@field text string
 ---@field shown string what the chat shows
 ---@field visible boolean whether the chat shows it already
----@field stopped? boolean
+---@field stopped? integer the user has stopped it, as which of all
 ---@field begun? boolean something of its answer has come
 ---@field taken? boolean its turn has begun
 ---@field withdrawn? boolean the user has taken it back
@@ -37,7 +37,8 @@ local work = require("north.work")
 ---@field cut north.Prompt[] the same of the server that ended, until it is known which of them it had
 ---@field steers north.Unsent[] words for the turn that runs that are not answered
 ---@field returned north.Unsent[] those that came back as the turn was stopped: the server tells of them once more
----@field given_up north.Prompt[] those that waited as the turn was stopped, until all of them are answered
+---@field left north.Prompt[] those of a conversation that has been left, until they are answered
+---@field given_up north.Prompt[] stopped, and no part of a conversation: they come back once all that was stopped is answered
 ---@field previous? string the words of the prompt that was answered last
 ---@field waiting north.Waiting[] what is to be done when the conversation is ready
 ---@field held? table what waits goes on waiting, until it is known which conversation is to be shown
@@ -62,6 +63,7 @@ local own = live.keep("state", function()
     cut = {},
     steers = {},
     returned = {},
+    left = {},
     given_up = {},
     waiting = {},
     switches = 0,

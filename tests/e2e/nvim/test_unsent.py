@@ -104,33 +104,118 @@ def test_what_had_been_queued_is_told_when_the_server_ends_for_good(bed: Bed, mo
 # -- before their turn begins ----------------------------------------------------------------------------------------
 
 HOLDS_ANSWERS = (
-    "local state = require('north.state') local request = state.request state.request = function(method, params, act)"
+    "held = {} local state = require('north.state') local request = state.request"
+    " state.request = function(method, params, act)"
     " if method ~= 'session/prompt' then return request(method, params, act) end"
-    " cancel = require('north.live').bind(function() act(nil, { stopReason = 'cancelled' }) end) end"
+    " table.insert(held, require('north.live').bind(function(is_unsent)"
+    " local meta = is_unsent and { north = { unsent = true } } or nil"
+    " act(nil, { stopReason = 'cancelled', _meta = meta }) end)) end"
 )
 BEGINS = (
     "require('north.updates').handlers['_north/event'](nil, { event = 'turn_start', turnId = 'm',"
     f" sessionId = {ID} }}, {{ client_id = require('north.state').client_id }})"
 )
+CLOSE = "lua require('north.conversation').close(require('north.live').here())"
+NO_COMMAND = "/usr/lib/x.so crashes, why?"
 
 
-@pytest.mark.parametrize("text", ["list files", "/compact", "!ls"])
-@pytest.mark.parametrize("begins", [False, True])
+def ask_and_hold(nvim: Nvim, *texts: str) -> None:
+    """Ask these, and leave the answers to the test: `held[number](is_unsent)`, each a prompt that was cancelled."""
+    nvim.until("require('north.state').phase == 'ready' and require('north.completion').count() > 0")
+    nvim.lua(HOLDS_ANSWERS)
+    for text in texts:
+        ask(nvim, text)
+
+
+@pytest.mark.parametrize("text", ["list files", "/compact", NO_COMMAND])
+@pytest.mark.parametrize("is_unsent", [False, True])
 @pytest.mark.parametrize("how", ["North stop", "North new"])
-def test_what_is_given_up_before_its_turn_begins_comes_back_but_commands(
-    bed: Bed, text: str, begins: bool, how: str
+def test_the_server_says_whether_it_has_what_was_stopped(bed: Bed, text: str, is_unsent: bool, how: str) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        ask_and_hold(nvim, text)
+        nvim.command(how)
+        nvim.lua("held[1](...)", is_unsent)
+        assert typed(nvim) == (text if is_unsent else "")
+
+
+@pytest.mark.parametrize("how", ["North stop", "North new"])
+def test_what_is_given_up_comes_back_in_its_order_however_it_is_answered(bed: Bed, how: str) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        ask_and_hold(nvim, "list files", "second one", "third one")
+        nvim.command(how)
+        for number in (2, 1, 3):
+            assert typed(nvim) == ""
+            nvim.lua("held[...](true)", number)
+        assert typed(nvim) == "list files\n\nsecond one\n\nthird one"
+
+
+@pytest.mark.parametrize("how", ["North stop", "North new"])
+def test_what_shared_the_turn_of_another_prompt_stays_in_the_conversation(bed: Bed, how: str) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        ask_and_hold(nvim, "list files", "second one")
+        nvim.command(how)
+        nvim.lua("held[1](false) held[2](false)")
+        assert typed(nvim) == ""
+        assert "Given up" not in chat(nvim)
+        assert ("## You\n\nsecond one" in chat(nvim)) == (how == "North stop")
+
+
+def test_prompts_that_share_a_turn_stay_in_the_conversation_when_it_is_stopped(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go")), answer(Say("All of them"), Gate("never")))
+    settings = (
+        f"vim.opt.runtimepath:prepend([[{PLUGIN}]]) require('north').setup({{ settings = {{ followUpMode = 'all' }} }})"
+    )
+    with nvim_with(bed, model, init=settings) as nvim:
+        ask(nvim, "explain greet")
+        model.wait_reached("go")
+        nvim.lua("vim.ui.select = function(rows) waiting = #rows end")
+        for text in ("list files", "find tidy"):
+            ask(nvim, text)
+        nvim.until("vim.cmd('North queue') and waiting == 2")
+        model.open("go")
+        nvim.until(in_chat("All of them"))
+        nvim.command("North stop")
+        nvim.until(f"{in_chat('find tidy')} and {IDLE}")
+        assert "Given up" not in chat(nvim)
+        assert typed(nvim) == ""
+
+
+def test_what_the_server_does_not_answer_any_more_comes_back_also_of_a_conversation_that_was_left(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        ask_and_hold(nvim, "list files", "second one")
+        nvim.command("North new")
+        nvim.until(f"{ID} ~= nil and {IDLE}")
+        nvim.lua(KILL)
+        nvim.until(f"{TYPED} == 'list files\\n\\nsecond one'")
+
+
+@pytest.mark.parametrize(
+    ("text", "begins", "comes_back"),
+    [("list files", False, True), ("list files", True, False), ("/compact", False, False), (NO_COMMAND, False, True)],
+)
+@pytest.mark.parametrize("how", [CLOSE, "North new"])
+def test_what_has_not_begun_comes_back_where_no_answer_is_heard(
+    bed: Bed, how: str, text: str, begins: bool, comes_back: bool
 ) -> None:
     with bed.nvim() as nvim:
         nvim.command("North")
         nvim.until(IDLE)
-        nvim.lua(HOLDS_ANSWERS)
-        ask(nvim, text)
-        nvim.until("cancel ~= nil")
+        if how == CLOSE:
+            nvim.command("North tab")
+        ask_and_hold(nvim, text, "second one")
         if begins:
             nvim.lua(BEGINS)
+        other = bed.folder / "other"
+        other.mkdir()
+        nvim.lua("local folder = ... require('north.server').root = function() return folder end", str(other))
+        nvim.command("wincmd p")  # of a file, whose folder is the new conversation's
         nvim.command(how)
-        nvim.lua("cancel()")
-        assert typed(nvim) == ("list files" if text == "list files" and not begins else "")
+        nvim.lua("held[1](true) held[2](true)")
+        assert typed(nvim) == (f"{text}\n\nsecond one" if comes_back else "second one")
 
 
 # -- another Neovim --------------------------------------------------------------------------------------------------
@@ -209,6 +294,54 @@ def test_a_neovim_that_stays_after_all_does_not_say_that_it_leaves(bed: Bed, mod
         with pytest.raises(NvimError, match="E37"):
             nvim.command("qall")
         assert "_north/leaving" not in cast(list[str], nvim.lua("return told"))
+
+
+def test_what_waits_for_the_server_is_typed_in_the_next_neovim_in_that_folder(bed: Bed) -> None:
+    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
+    with bed.nvim(init=NEVER_READY, **state) as nvim:
+        nvim.command("North attach README.md")
+        ask(nvim, "list files")
+        ask(nvim, "explain greet")
+        nvim.keys(":qall!<CR>")
+        nvim.wait_end()
+    (kept,) = bed.folder.rglob("north-unsent.json")
+    assert kept.stat().st_mode & 0o077 == 0
+    with bed.nvim(**state) as nvim:
+        nvim.lua("state, server = require('north.state'), require('north.server')")
+        nvim.lua("root = server.root server.root = function() return '/elsewhere' end")
+        nvim.lua("require('north.opening').open(true)")
+        assert typed(nvim) == ""
+        nvim.lua("server.root, state.root = root, nil")
+        nvim.command("stopinsert | wincmd p")
+        ask(nvim, "find tidy")
+        nvim.until(f"{in_chat('tidy')} and {IDLE}")
+        assert "README.md" not in chat(nvim).partition("## North")[0]
+        nvim.command("North")
+        assert typed(nvim) == "list files\n\nexplain greet"
+        assert attached(nvim) == ["README.md"]
+        assert json.loads(kept.read_text()) == {}
+        nvim.command("North")
+        assert typed(nvim) == "list files\n\nexplain greet"
+
+
+def test_what_is_queued_has_its_turn_in_the_next_neovim(bed: Bed, model: ModelServer) -> None:
+    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
+    model.script(answer(Say("I will look. "), Gate("go"), Say("There it is.")), answer(Say("All files.")))
+    with nvim_with(bed, model, **state) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        ask(nvim, "list files")
+        nvim.lua("vim.ui.select = function(rows) waiting = #rows end")
+        nvim.until("vim.cmd('North queue') and waiting == 1")
+        nvim.keys(":qall!<CR>")
+        nvim.wait_end()
+    with nvim_with(bed, model, **state) as nvim:
+        nvim.command("North")
+        nvim.until(in_chat("I will look"))
+        model.open("go")
+        nvim.until(f"{in_chat('All files.')} and {IDLE}")
+        assert chat(nvim).count("list files") == 1
+        assert typed(nvim) == ""
 
 
 # -- the server ends, or does not take them --------------------------------------------------------------------------
