@@ -14,10 +14,9 @@ from north_lsp.acp.control import confirm_after, prompt_kind, unsent_fields
 from north_lsp.acp.previous_messages import newest_alone
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.events import QueuedPromptText
-from north_lsp.agent.session.intake import Answered
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
-from north_lsp.agent.turn.queue import QueuedPrompt
+from north_lsp.agent.turn.queue import Answered, QueuedPrompt
 from north_lsp.providers.base import Failed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.rpc.messages import AUTH_REQUIRED, INVALID_REQUEST, Params, RpcError

@@ -3,7 +3,7 @@ it are run on the way."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import anyio
 
@@ -21,20 +21,12 @@ from north_lsp.agent.session.services.shell import SessionShell
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.turns.turns import Turns
 from north_lsp.agent.shell.own_command import nothing_to_run, parse_own_command
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Stopped
+from north_lsp.agent.turn.queue import Answered, PromptQueue, QueuedPrompt, Stopped
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.turn_settings import QueueKind
 from north_lsp.vocabulary import Mode
 
 _NO_TURN = "no turn is running: send a prompt instead"
-
-
-class Answered(NamedTuple):
-    """How the work for a prompt stopped; and whether the prompt is neither part of the conversation nor was run, so
-    that it belongs to the user again."""
-
-    stopped: Stopped
-    is_unsent: bool = False
 
 
 class PromptedSession(Protocol):

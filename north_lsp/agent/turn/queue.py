@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import anyio
 
@@ -17,6 +17,14 @@ from north_lsp.storage.turn_settings import DequeueMode, InterruptMode, QueueKin
 from north_lsp.vocabulary import Mode
 
 Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
+
+
+class Answered(NamedTuple):
+    """How the work for a prompt stopped; and whether the prompt is neither part of the conversation nor was run, so
+    that it belongs to the user again."""
+
+    stopped: Stopped
+    is_unsent: bool = False
 
 
 @dataclass(eq=False)

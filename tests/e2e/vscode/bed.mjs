@@ -138,6 +138,7 @@ class Bed {
       await palette(this.page, "North: Show Chat");
       const chat = new Chat(this.page);
       if (ready) await chat.ready();
+      await chat.focused();
       this.log("chat opened");
       return { chat, page: this.page, server };
     } catch (error) {

@@ -14,6 +14,11 @@ export class Chat {
     await this.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
   }
 
+  /** The page has the focus, which it takes late: before, it takes it from what was opened meanwhile. */
+  async focused() {
+    await this.frame.locator("#input:focus").waitFor({ timeout: 10_000 }).catch(() => undefined); // something else may have it
+  }
+
   /** The page's script is there: before, Enter is a new line of the input, and what is typed stays in it. */
   async listens() {
     await this.frame.locator("#welcome h2").waitFor({ state: "attached" });

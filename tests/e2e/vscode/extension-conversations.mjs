@@ -471,6 +471,7 @@ try {
   await palette(page, "North: Show Chat");
   const chat = new Chat(page, webview(page, "north.north", "view"));
   await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+  await chat.focused();
   log("chat opened");
   const only = process.argv.slice(2);
   for (const [name, check] of Object.entries(cases)) {
