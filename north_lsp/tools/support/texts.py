@@ -17,6 +17,7 @@ from north_lsp.workspace.text import NEARLY_UTF8, Text, as_text, encode, read_te
 from north_lsp.workspace.workspace import Workspace
 
 _LISTED = 100
+_MOST_AHEAD = 32 * 1024 * 1024
 
 Source = Literal["editor", "disk", "disk (the editor did not tell whether it has unsaved changes)"]
 
@@ -192,12 +193,20 @@ async def _text_of(path: Path, unsaved: str | None, workspace: Workspace) -> tup
 
 
 def _texts(unsaved: Mapping[Path, str | None]) -> dict[Path, tuple[Text, Source] | ToolError]:
+    """Read texts, as many as may be held at once; those that are missing are read when they are wanted."""
     found: dict[Path, tuple[Text, Source] | ToolError] = {}
+    left = _MOST_AHEAD
     for path, text in unsaved.items():
+        if left <= 0:
+            break
+        read: tuple[Text, Source]
         try:
-            found[path] = (read_text(path), "disk") if text is None else _merge(path, text)
+            read = (read_text(path), "disk") if text is None else _merge(path, text)
         except ToolError as error:
             found[path] = error
+        else:
+            found[path] = read
+            left -= len(read[0].text)
     return found
 
 

@@ -112,6 +112,18 @@ async def test_an_editor_that_does_not_answer_is_not_asked_about_every_file_in_a
     assert editor.asked == ["a", "b"]
 
 
+async def test_no_more_is_held_at_once_than_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("north_lsp.tools.support.texts._MOST_AHEAD", 5)
+    files = [tmp_path / name for name in ("a", "b")]
+    for file in files:
+        file.write_text("earlier")
+    texts = TextsAhead(make_workspace(tmp_path, MemoryEditor()))
+    await texts.read(files)
+    for file in files:
+        file.write_text("later")
+    assert [(await texts.take(file))[0].text for file in files] == ["earlier", "later"]
+
+
 async def test_the_names_of_what_was_read_are_not_spelled_for_each_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
