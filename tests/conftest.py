@@ -54,12 +54,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """Run three processes on two cores, and so on: a quarter of the time, tests wait, for a server's timer, a disk or
-    a process that ends, and that core has nothing to do otherwise."""
+    """Run two processes on each core: a quarter of the time, tests wait, for a server's timer, a disk or a process that
+    ends, and that core has nothing to do otherwise."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return cores + (cores + 1) // 2
+    return 2 * cores
 
 
 @pytest.hookimpl(wrapper=True)
