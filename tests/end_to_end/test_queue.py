@@ -3,7 +3,7 @@ well; and what a client hears of all that."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -373,20 +373,28 @@ async def test_a_cancel_right_behind_the_first_prompts_finds_them_all(world: Wor
             assert (await client.answer(id))["stopReason"] == "cancelled"
 
 
-async def test_a_prompt_is_in_the_conversation_or_back_with_the_user_but_never_both(
-    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The user stops just as a prompt that had waited is written to the disk."""
+def hold_writing(monkeypatch: pytest.MonkeyPatch, holds: Callable[[], bool]) -> tuple[asyncio.Event, asyncio.Event]:
+    """Have a conversation wait for the second event as it is written to the disk, where it `holds`; sets the first."""
     writing, stopped = asyncio.Event(), asyncio.Event()
     sync = SavedConversation.sync
 
     async def slow(saved: SavedConversation) -> None:
-        if any('"role":"user"' in line and "later" in line for line in world.log_entries()):
+        if holds():
             writing.set()
             await stopped.wait()
         await sync(saved)
 
     monkeypatch.setattr(SavedConversation, "sync", slow)
+    return writing, stopped
+
+
+async def test_a_prompt_is_in_the_conversation_or_back_with_the_user_but_never_both(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user stops just as a prompt that had waited is written to the disk."""
+    writing, stopped = hold_writing(
+        monkeypatch, lambda: any('"role":"user"' in line and "later" in line for line in world.log_entries())
+    )
     server.script(answer(Say("One."), Gate("here")), answer(Say("Two."), Gate("never")))
     async with inside(world.environ, None, {"events": True}) as client:
         session = await opened(client, world)
@@ -407,15 +415,7 @@ async def test_a_prompt_is_in_the_conversation_or_back_with_the_user_but_never_b
 async def test_the_turn_of_a_prompt_that_is_stored_as_the_user_stops_is_told_of(
     world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writing, stopped = asyncio.Event(), asyncio.Event()
-    sync = SavedConversation.sync
-
-    async def slow(saved: SavedConversation) -> None:
-        writing.set()
-        await stopped.wait()
-        await sync(saved)
-
-    monkeypatch.setattr(SavedConversation, "sync", slow)
+    writing, stopped = hold_writing(monkeypatch, lambda: True)
     async with inside(world.environ, None, {"events": True}) as client:
         session = await opened(client, world)
         first = await start(client, session, "first")
